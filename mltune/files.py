@@ -33,6 +33,9 @@ def file_error(path: Path, doing: str, error: OSError) -> MltuneError:
 def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
     """Write a file through a temporary one beside it; it is on the disk when this returns.
 
+    A device or a pipe, such as /dev/stdout, is written to, and never replaced. Of a symbolic link
+    the file that it names is replaced.
+
     Args:
         path: of the file.
         data: the content.
@@ -41,8 +44,12 @@ def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
     Raises:
         MltuneError: when it cannot be written; the old content is unchanged then.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        if _is_device(path):
+            path.write_bytes(data)
+            return
+        path = path.resolve() if path.is_symlink() else path
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
             with temporary.open("wb") as file:
                 file.write(data)
@@ -62,6 +69,23 @@ def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
             os.close(folder)
     except OSError as error:
         raise file_error(path, "write", error) from error
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a file that `write_atomically` could not write, before the work for it begins.
+
+    Raises:
+        UsageError: when its folder is not writable.
+    """
+    place = path if _is_device(path) else path.resolve().parent
+    effective = os.access in os.supports_effective_ids
+    if not os.access(place, os.W_OK, effective_ids=effective):
+        raise file_error(path, "write", OSError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+def _is_device(path: Path) -> bool:
+    """Whether this is a device, a pipe or a socket, perhaps by a link."""
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def make_folder(folder: Path) -> None:

@@ -15,7 +15,7 @@ NOT_OPTIMISED = "-cl-opt-disable"
 """PoCL would optimise the replaced instructions for up to a minute."""
 _BEGIN = "    const uint lane = "
 _STORAGE = """\
-    __local FRAGMENT handed[THREADS * 6];
+    __local {register} handed[THREADS * 6];
     const __local LOCAL *__local rows[THREADS];
 """
 _MORE_WHOLE_TILES = "copied + TURN <= whole_tiles"
@@ -42,9 +42,10 @@ class PlainMmaFamily(MmaFamily):
         if kernel.contraction.precision is not Precision.DOUBLE:
             source = source.replace("#pragma unroll\n", "#pragma unroll 1\n")
             source = source.replace('("unroll")', '("unroll 1")')
+        register = "uint" if contraction.rounds else "FRAGMENT"
         return replace(
             kernel,
-            source=with_storage(source, _STORAGE),
+            source=with_storage(source, _STORAGE.format(register=register)),
             build_options=(*kernel.build_options, NOT_OPTIMISED),
         )
 

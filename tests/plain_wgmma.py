@@ -28,7 +28,7 @@ class PlainWgmmaFamily(WgmmaFamily):
         source = source.replace('("unroll")', '("unroll 1")')
         if kernel.contraction.precision is Precision.HALF:
             source = with_storage(source, _CHUNKS)
-        elif "SPIhalf" not in kernel.name:
+        elif "SPIhalf" not in kernel.name and not contraction.rounds:
             source = with_storage(source, _ROWS)
         options = (*kernel.build_options, NOT_OPTIMISED)
         return replace(kernel, source=source, build_options=options)

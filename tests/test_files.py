@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import MltuneError, UsageError
-from mltune.files import file_error, make_folder, write_atomically
+from mltune.files import file_error, make_folder, refuse_unwritable, write_atomically
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -18,6 +19,31 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
 
     assert path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no named pipes of this kind")
+def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_atomically(pipe, b"new")
+        assert os.read(reader, 9) == b"new"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_and_the_file_that_it_names_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link, target = tmp_path / "link", tmp_path / "there" / "run.json"
+    link.symlink_to(target)
+    for text in (b"old", b"new"):
+        write_atomically(link, text)
+
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert list(target.parent.iterdir()) == [target]
 
 
 def test_what_cannot_be_replaced_stays(
@@ -31,6 +57,19 @@ def test_what_cannot_be_replaced_stays(
     assert str(refused.value) == f"{path}: cannot write (Permission denied)"
     assert path.read_bytes() == b"old"
     assert list(open_folder.iterdir()) == [path]
+
+
+def test_what_cannot_be_written_is_refused_before(
+    open_folder: Path, read_only: Callable[[Path], AbstractContextManager[None]]
+) -> None:
+    path = open_folder / "calls.csv"
+    refuse_unwritable(path)
+    refuse_unwritable(Path(os.devnull))
+    with (
+        read_only(open_folder),
+        pytest.raises(UsageError, match=r"calls\.csv: cannot write \(Permission denied\)"),
+    ):
+        refuse_unwritable(path)
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

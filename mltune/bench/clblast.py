@@ -13,7 +13,7 @@ from mltune.bench.opencl_finish import OpenCLFinish
 from mltune.bench.opencl_queues import Queues
 from mltune.bench.shared_library import load_library
 from mltune.bench.task import Array, Task
-from mltune.problem import Precision
+from mltune.problem import Contraction
 
 _COLUMN_MAJOR = 102
 _TRANSPOSE = {"N": 111, "T": 112, "C": 113}
@@ -55,7 +55,7 @@ class CLBlast:
         self._library, self._path = load_library("clblast", hint="Debian: libclblast1")
         self._queues = queues
 
-    def describe(self, precision: Precision) -> str:
+    def describe(self, contraction: Contraction) -> str:
         """Return the library's file, as no call returns its version, and the device."""
         return f"CLBlast ({self._path}) on {self._queues.device}"
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from mltune.bench.task import Array, Task
 from mltune.errors import MltuneError
-from mltune.problem import Precision
+from mltune.problem import Contraction
 
 
 class NotPresentError(MltuneError):
@@ -58,7 +58,7 @@ class Contestant(Protocol):
         """One word: `mltune`, `cublas`, `clblast`, `numpy`."""
         ...
 
-    def describe(self, precision: Precision) -> str:
+    def describe(self, contraction: Contraction) -> str:
         """Return name and version, device, and precision of the computation."""
         ...
 

@@ -1,7 +1,8 @@
 """cuBLAS, timed by CUDA graphs: the device's time without the host's delays.
 
-Single precision is computed in single precision: cuBLAS's default mode uses no TF32. Half is
-multiplied by tensor cores and summed in single precision, as in mltune's kernels.
+Single precision is computed in single precision, as cuBLAS's default mode uses no TF32, or in the
+problem's compute type. Half is multiplied by tensor cores and summed in single precision, as in
+mltune's kernels.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from mltune.bench.cuda_finish import CudaFinish
 from mltune.bench.shared_library import load_library
 from mltune.bench.task import Array, Task
 from mltune.device_info import DeviceInfo
-from mltune.problem import Precision
+from mltune.problem import ComputeType, Contraction, Precision
 
 _TRANSPOSE = {"N": 0, "T": 1, "C": 2}
 _WORKSPACE_BYTES = 32 << 20  # what NVIDIA's documentation advises for Hopper
@@ -30,6 +31,7 @@ _TYPES: dict[str, tuple[int, int, str]] = {  # data type, compute type, type of 
     "complex64": (4, _COMPUTE_32F, "complex64"),
     "complex128": (5, _COMPUTE_64F, "complex128"),
 }
+_FAST = {ComputeType.HALF: 74, ComputeType.BF16: 75, ComputeType.TF32: 77}  # of single precision
 _DEFAULT_ALGORITHM = -1
 
 MODES = {
@@ -71,10 +73,13 @@ class CuBLAS:
         self._version = version.value
         self._device = device.name
 
-    def describe(self, precision: Precision) -> str:
+    def describe(self, contraction: Contraction) -> str:
         """Return version, device, and precision of the computation."""
         version = f"{self._version // 10000}.{self._version // 100 % 100}.{self._version % 100}"
-        return f"cuBLAS {version} on {self._device} ({MODES[precision]})"
+        mode = MODES[contraction.precision]
+        if contraction.rounds:
+            mode = f"single precision, multiplied in {contraction.compute.value}"
+        return f"cuBLAS {version} on {self._device} ({mode})"
 
     def prepare(self, task: Task) -> CuBLASProduct:
         """Copy the numbers to the device.
@@ -108,6 +113,7 @@ class CuBLASProduct:
         self._out = np.full(task.c_shape, np.nan, task.dtype)
         self._a, self._b, self._c = (cuda.upload(array) for array in (task.a, task.b, self._out))
         data, compute, scalar = _TYPES[task.dtype.name]
+        compute = _FAST.get(task.problem.contraction.compute, compute)
         self._scalars = np.array([1, 0], scalar)  # the library reads them at every call
         one, zero = (ctypes.c_void_p(self._scalars[i:].ctypes.data) for i in (0, 1))
         integer, long = ctypes.c_int, ctypes.c_longlong

@@ -13,23 +13,12 @@ import statistics
 import time
 from collections.abc import Callable
 
-import numpy as np
 import pyopencl as cl
 
-from mltune.device.opencl.quiet import built
+from mltune.device.opencl.hold import Hold
 
-_SOURCE = """
-__kernel void hold(__global uint *out, const uint steps)
-{
-    uint x = steps;
-    for (uint i = 0; i < steps; ++i)
-        x = x * 1664525u + 1013904223u;
-    *out = x;
-}
-"""
 _LEAST_SECONDS, _MOST_SECONDS = 200e-6, 20e-3
 _MARGIN = 1.5  # the device may begin before the host continues
-_FIRST_STEPS = 200_000
 _PAIRS, _LONG_SECONDS = 6, 10e-3
 # times the wanted hold: a longer one, such as after a build, adds noise of its own
 _MOST_HELD = 3.0
@@ -46,13 +35,8 @@ class DeviceClock:
             queue: in order, without profiling.
         """
         self._queue = queue
-        self._out = cl.Buffer(queue.context, cl.mem_flags.WRITE_ONLY, size=4)
-        self._kernel = cl.Kernel(built(queue.context, _SOURCE), "hold")
-        self._steps = _FIRST_STEPS
-        self._run(_nothing, 0)  # drivers that compile at the first launch do it now
-        seconds, _ = self._run(_nothing, 0)
-        self._pace = seconds / _FIRST_STEPS
-        self._hold(_LEAST_SECONDS)
+        self._hold = Hold(queue)
+        self._held = _LEAST_SECONDS
 
     def seconds(self, call: Callable[[cl.CommandQueue], object], count: int) -> float | None:
         """Return the mean time of a call, with the host's delays if the call waits for the device.
@@ -69,7 +53,7 @@ class DeviceClock:
             wanted = min(max(2 * _MARGIN * enqueueing, _LEAST_SECONDS), _MOST_SECONDS)
             if _MARGIN * enqueueing <= held <= _MOST_HELD * wanted:
                 break
-            self._hold(wanted)
+            self._held = wanted
         added = seconds - held
         if added < _LONG_SECONDS:
             added = self._added(call, count)
@@ -89,22 +73,13 @@ class DeviceClock:
             added.append(seconds[count] - seconds[0])
         return statistics.median(added)
 
-    def _hold(self, seconds: float) -> None:
-        self._steps = min(round(seconds / self._pace), 2**32 - 1)
-
     def _run(self, call: Callable[[cl.CommandQueue], object], count: int) -> tuple[float, float]:
         """Return the time of a sequence with the holding kernel, and that of enqueueing alone."""
         self._queue.finish()
         start = time.perf_counter()
-        self._kernel.set_args(self._out, np.uint32(self._steps))
-        cl.enqueue_nd_range_kernel(self._queue, self._kernel, (1,), (1,))
-        self._queue.flush()
+        self._hold.start(self._held)
         for _ in range(count):
             call(self._queue)
         enqueueing = time.perf_counter() - start
         self._queue.finish()
         return time.perf_counter() - start, enqueueing
-
-
-def _nothing(queue: cl.CommandQueue) -> None:
-    pass

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info
 
 from mltune.bench.contestant import CannotComputeError
 from mltune.bench.task import Array, Task
-from mltune.problem import Precision
+from mltune.problem import Contraction
 
 
 class NumpyBlas:
@@ -18,7 +18,7 @@ class NumpyBlas:
 
     name = "numpy"
 
-    def describe(self, precision: Precision) -> str:
+    def describe(self, contraction: Contraction) -> str:
         """Return version, BLAS and number of threads."""
         blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
         if not blas:

@@ -13,7 +13,7 @@ from mltune.bench.contestant import CannotComputeError
 from mltune.bench.opencl_queues import Queues
 from mltune.bench.task import Array, Task
 from mltune.errors import MltuneError
-from mltune.problem import Precision
+from mltune.problem import Contraction
 from mltune.problem.layout import memory_orders
 from mltune.runtime import TunedGemm
 
@@ -27,7 +27,7 @@ class Tuned:
         self._gemm = gemm
         self._queues = queues
 
-    def describe(self, precision: Precision) -> str:
+    def describe(self, contraction: Contraction) -> str:
         """Return the number of kernels, the device, and the tuned device if it is another one."""
         selector, here = self._gemm.selector, self._queues.device
         home = dict(selector.conditions).get("device", "")

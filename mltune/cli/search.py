@@ -41,6 +41,7 @@ _LIVE_ONLY = (
     "device",
     "problem",
     "epilogue",
+    "compute",
     "sizes",
     "cross_sizes",
     "space",
@@ -84,6 +85,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="operations on alpha A B + beta C before it is stored: bias_m or bias_n (one number "
         "for each row, or column, of C), then relu, gelu, silu, clamp; such as bias_n,relu "
         "(default: as in --problem, such as sgemm_nn_bias_n_relu)",
+    )
+    add(
+        "--compute",
+        metavar="C",
+        help="what single's elements may be rounded to before they are multiplied: tf32, bf16 or "
+        "half (default: as in --problem, such as sgemm_nn_tf32; else nothing)",
     )
     add(
         "--sizes",
@@ -243,6 +250,7 @@ def run(args: argparse.Namespace) -> int:
         device=args.device,
         problem=args.problem,
         epilogue=args.epilogue,
+        compute=args.compute,
         sizes=args.sizes,
         cross_sizes=args.cross_sizes,
         space=args.space,

@@ -52,7 +52,7 @@ class FullCWriter:
     def write(self, selector: Selector, kernels: Sequence[Kernel], out: Path) -> list[Path]:
         """Write the library into a folder; see `Writer.write`."""
         library = Library.of(selector, kernels)
-        library.refuse_epilogue("the full layout")
+        library.refuse_beyond_blas("the full layout")
         texts = compact_files(library)
         values = _values(library) | self._user_values(library) | self._precompile_values(library)
         own = dict(self.user_kernels)

@@ -14,14 +14,6 @@ from mltune.device.session.replay import ReplayKind
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoDeviceError
 
-DEVICES: Mapping[str, DeviceKind] = {
-    "opencl": OpenCLKind(),
-    "limited": LimitedKind(),
-    "record": RecordKind(),
-    "replay": ReplayKind(),
-}
-"""The kinds of devices; a new kind is a line here, and runs `tests/contract/test_device.py`."""
-
 
 def list_devices() -> tuple[DeviceEntry, ...]:
     """Return the devices of all kinds that can be listed.
@@ -100,3 +92,12 @@ def prepare_process() -> None:
     """Tell every kind, before a device is chosen, that this process will use only one device."""
     for kind in DEVICES.values():
         kind.prepare_process()
+
+
+DEVICES: Mapping[str, DeviceKind] = {
+    "opencl": OpenCLKind(),
+    "limited": LimitedKind(choose, open_device),
+    "record": RecordKind(choose, open_device),
+    "replay": ReplayKind(),
+}
+"""The kinds of devices; a new kind is a line here, and runs `tests/contract/test_device.py`."""

@@ -109,6 +109,11 @@ class Device(Protocol):
         """Resolution of the clock that times kernels; 0 if unknown."""
         ...
 
+    @property
+    def prefers_sequences(self) -> bool:
+        """Whether short kernels are timed in sequences: by `launch` with `follows`."""
+        ...
+
     def build(self, kernel: Kernel) -> Program:
         """Build a kernel.
 
@@ -165,6 +170,13 @@ class Device(Protocol):
         """
         ...
 
+    def hold(self, seconds: float) -> Execution:
+        """Start a kernel that keeps the device busy for about so long; returns at once.
+
+        What is enqueued meanwhile then runs without waiting for the host.
+        """
+        ...
+
     def launch(
         self,
         program: Any,
@@ -176,8 +188,13 @@ class Device(Protocol):
         bias: Buffer | None = None,
         scratch: Buffer | None = None,
         counters: Buffer | None = None,
+        follows: int = 0,
     ) -> Execution:
         """Start a kernel's passes on a canonical problem.
+
+        With `follows` it is started so many times, and the execution lasts from the end of the
+        launch before to the end of the last time. So a program meets a short kernel on a GPU: each
+        launch begins as the last one ends, and hardly any is delayed by an event.
 
         Args:
             program: built by this device.
@@ -188,6 +205,7 @@ class Device(Protocol):
             bias: of the epilogue; None if it has none.
             scratch: of at least the kernel's `scratch_bytes`; None if that is 0.
             counters: all 0, of at least its `counter_bytes`; None if that is 0.
+            follows: how many times it is started as a part of a sequence; 0 for once, alone.
 
         Raises:
             LimitError: when the work-group or its local memory is over the device's limits.

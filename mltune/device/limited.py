@@ -7,6 +7,7 @@ may be tried that exceeds the limits. Such a launch is refused, though the drive
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +28,18 @@ _FORM = (
 
 
 class LimitedKind:
-    """`limited:LIMITS[:SPEC]`."""
+    """`limited:LIMITS[:SPEC]`.
+
+    Args:
+        choose: returns the device that a text means.
+        open_device: opens it.
+    """
+
+    def __init__(
+        self, choose: Callable[[str], DeviceEntry], open_device: Callable[[DeviceEntry], Device]
+    ) -> None:
+        self._choose = choose
+        self._open_device = open_device
 
     def entries(self) -> tuple[DeviceEntry, ...]:
         """Return none, as limits have to be named."""
@@ -36,7 +48,7 @@ class LimitedKind:
     def find(self, spec: str) -> DeviceEntry:
         """Choose the device and its limits."""
         limits, _, _ = spec.partition(":")
-        whole = _whole(spec)
+        whole = self._whole(spec)
         info = limited(whole.info, limits)
         return replace(whole, kind="limited", number=f"limited:{spec}", info=info)
 
@@ -46,13 +58,17 @@ class LimitedKind:
 
     def open(self, entry: DeviceEntry) -> Device:
         """Open the device with these limits."""
-        from mltune.device.catalogue import DEVICES
-
-        whole = _whole(entry.number.partition(":")[2])
-        return DEVICES[whole.kind].open(replace(whole, info=entry.info))
+        whole = self._whole(entry.number.partition(":")[2])
+        return self._open_device(replace(whole, info=entry.info))
 
     def prepare_process(self) -> None:
         """Do nothing, as every kind is called."""
+
+    def _whole(self, spec: str) -> DeviceEntry:
+        limits, _, device = spec.partition(":")
+        if not limits:
+            raise UsageError(f"device: expected {_FORM}")
+        return self._choose(device or "auto")
 
 
 def limited(info: DeviceInfo, limits: str) -> DeviceInfo:
@@ -105,12 +121,3 @@ def _number(text: str) -> int:
     if not found:
         raise UsageError(f"device: expected a number such as 64, 16K or 64M, got '{text}'")
     return int(found[1]) * _UNITS[found[2]]
-
-
-def _whole(spec: str) -> DeviceEntry:
-    from mltune.device.catalogue import choose
-
-    limits, _, device = spec.partition(":")
-    if not limits:
-        raise UsageError(f"device: expected {_FORM}")
-    return choose(device or "auto")

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from mltune.export.expression import EXTENT_NAMES, Dialect
 from mltune.export.files import write_files
@@ -13,6 +14,7 @@ from mltune.export.library import Library
 from mltune.export.statement import statement
 from mltune.kernel import Kernel
 from mltune.kernel.abi import Argument
+from mltune.kernel.passes import Pass
 from mltune.selector import Selector
 from mltune.selector.json import selector_data
 
@@ -49,7 +51,7 @@ class JsonWriter:
                     "arguments": [_argument(each) for each in kernel.arguments],
                     "work_group": kernel.work_group,
                     "macro_tile": kernel.macro_tile,
-                    "passes": [asdict(each) for each in kernel.passes],
+                    "passes": [_pass(each) for each in kernel.passes],
                     "scratch": [asdict(area) for area in kernel.scratch],
                     "counters": kernel.counters,
                     "build_options": kernel.build_options,
@@ -60,6 +62,11 @@ class JsonWriter:
         }
         text = json.dumps(data, indent=1, allow_nan=False) + "\n"
         return write_files(out, {f"{library.name}.json": text})
+
+
+def _pass(each: Pass) -> dict[str, Any]:
+    """Return a launch; `then` is there where there is such an index."""
+    return {name: value for name, value in asdict(each).items() if name != "then" or value}
 
 
 def _argument(argument: Argument) -> dict[str, str]:

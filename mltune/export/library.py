@@ -98,25 +98,25 @@ class Library:
         limits = ", low, high" * contraction.epilogue.clamps
         return f"{activation.value}({result}{limits})"
 
-    def refuse_epilogue(self, language: str) -> None:
-        """Refuse an epilogue, for a language without them.
+    def refuse_beyond_blas(self, language: str) -> None:
+        """Refuse epilogues and compute types, for a language without them.
 
         Raises:
             UnsupportedError: when there is one.
         """
-        if self.selector.contraction.epilogue:
+        if beyond := self.selector.contraction.beyond_blas:
             raise UnsupportedError(
-                f"export: {self.problem_type} has an epilogue, which {language} does not pass; "
+                f"export: {self.problem_type} has {beyond}, which {language} does not pass; "
                 "--lang c, python and json do, one problem type at a time"
             )
 
     def refuse_beyond(self, language: str, precisions: Collection[Precision]) -> None:
-        """Refuse epilogues, two-step builds, or a precision, for a language without them.
+        """Refuse what BLAS lacks, two-step builds, or a precision, for a language without them.
 
         Raises:
             UnsupportedError: when there is one of them.
         """
-        self.refuse_epilogue(language)
+        self.refuse_beyond_blas(language)
         if self.selector.contraction.precision not in precisions:
             raise UnsupportedError(
                 f"export {language}: {self.problem_type} is not written, as {language.title()} "

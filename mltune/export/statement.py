@@ -12,7 +12,10 @@ def statement(library: Library) -> list[str]:
     They quote texts of a selector's file, which each language escapes.
     """
     selector = library.selector
-    precision = selector.contraction.precision.name.lower().replace("_", " ")
+    contraction = selector.contraction
+    precision = f"{contraction.precision.name.lower().replace('_', ' ')} precision"
+    if contraction.rounds:
+        precision += f", with elements that may be rounded to {contraction.compute.value}"
     order = "row-major" if library.orders[2] == "C" else "column-major"
     batched = ", batched" if library.batched else ""
     how = f"a decision tree of depth {depth(selector.tree)}"
@@ -24,7 +27,7 @@ def statement(library: Library) -> list[str]:
     if selector.exact:
         how = f"{_count(len(selector.exact), 'exact size')} first, then {how}"
     return [
-        f"{library.formula} in {precision} precision, {order}{batched}.",
+        f"{library.formula} in {precision}, {order}{batched}.",
         f"It chooses among {_count(len(selector.portfolio), 'kernel')} by {how}.",
         _loss(selector),
         *_conditions(selector),

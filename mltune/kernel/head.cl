@@ -1,4 +1,4 @@
-{# The head of a pass: all take the same arguments in the same order. #}
+{# The head of a kernel function: every pass takes the same arguments in the same order. #}
 {% macro head(entry, work_group, arguments, a="a", b="b", sub_group_size=0) %}
 __kernel __attribute__((reqd_work_group_size({{ work_group | join(", ") }})))
 {% if sub_group_size %}

@@ -59,6 +59,8 @@ class Pass:
         tile: a work-group's part of the two indices.
         over: the two indices, such as `ij` for the tiles of C, `il` for those of A, or `u1` for as
             many work-groups as there are compute units.
+        then: an index whose tiles, as large as the first one's, follow those of the first one in
+            the grid's first dimension; empty for none.
         split: work-groups that share a tile, in the grid's first dimension.
         part: which of the tiles along each of the two indices.
     """
@@ -67,6 +69,7 @@ class Pass:
     work_group: tuple[int, int, int]
     tile: tuple[int, int]
     over: str = "ij"
+    then: str = ""
     split: int = 1
     part: tuple[Part, Part] = ("all", "all")
 
@@ -77,6 +80,8 @@ class Pass:
             _tiles(index, tile, part)
             for index, tile, part in zip(self.over, self.tile, self.part, strict=True)
         )
+        if self.then:
+            first = Operation("+", (first, _tiles(self.then, self.tile[0], self.part[0])))
         return product(first, Number(self.split)), second
 
     @property

@@ -4,6 +4,7 @@ Reading sizes from text and files is in `mltune.problem.sizes`. It is not import
 needs PyYAML, which a program that only runs tuned kernels does not need.
 """
 
+from mltune.problem.compute_type import COMPUTE_TYPES, ComputeType, parse_compute_type
 from mltune.problem.contraction import Contraction
 from mltune.problem.epilogue import ACTIVATIONS, NO_EPILOGUE, Activation, Epilogue
 from mltune.problem.gemm import (
@@ -22,8 +23,10 @@ from mltune.problem.size_sets import random_sizes, split_sizes
 
 __all__ = [
     "ACTIVATIONS",
+    "COMPUTE_TYPES",
     "NO_EPILOGUE",
     "Activation",
+    "ComputeType",
     "Contraction",
     "Epilogue",
     "Precision",
@@ -36,6 +39,7 @@ __all__ = [
     "gemm_problem",
     "merge_sizes",
     "packed",
+    "parse_compute_type",
     "parse_problem_type",
     "problem_of_size",
     "problem_type_name",

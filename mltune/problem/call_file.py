@@ -100,7 +100,8 @@ def _size(row: dict[str, str], contraction: Contraction, where: str) -> Size:
 
 def _whole(row: dict[str, str], name: str, where: str) -> int:
     if not re.fullmatch(r"[0-9]{1,15}", row[name]):
-        raise UsageError(f"{where}: {name} must be a whole number, got '{row[name]}'")
+        needed = "a whole number of at most 15 digits"
+        raise UsageError(f"{where}: {name} must be {needed}, got '{row[name]:.40}'")
     return int(row[name])
 
 

@@ -87,8 +87,8 @@ def check_gemms(contractions: Iterable[Contraction]) -> None:
     for contraction in contractions:
         if not contraction.is_gemm:
             raise UsageError(f"problems: {contraction.name} is no GEMM")
-        if contraction.epilogue:
+        if contraction.beyond_blas:
             raise UsageError(
-                f"problems: {problem_type_name(contraction)} has an epilogue, which libraries of "
-                "several problem types do not pass (mltune search tunes it)"
+                f"problems: {problem_type_name(contraction)} has {contraction.beyond_blas}, which "
+                "libraries of several problem types do not pass (mltune search tunes it)"
             )

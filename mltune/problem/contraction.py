@@ -13,14 +13,16 @@ from functools import lru_cache
 from typing import Any
 
 from mltune.errors import UsageError
+from mltune.problem.compute_type import ComputeType
 from mltune.problem.epilogue import NO_EPILOGUE, Activation, Epilogue
 from mltune.problem.precision import Precision
 
 _LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
 _ACTIVATIONS = "|".join(each.name for each in Activation if each is not Activation.NONE)
+_COMPUTE_TYPES = "|".join(each.name for each in ComputeType if each is not ComputeType.FULL)
 _NAME = re.compile(
     r"C([a-z]*)_A([a-z]+)(C?)_B([a-z]+)(C?)_([HSDCZ])B"
-    rf"(?:_BIAS([a-z]))?(?:_({_ACTIVATIONS}))?(?:_|$)"
+    rf"(?:_({_COMPUTE_TYPES}))?(?:_BIAS([a-z]))?(?:_({_ACTIVATIONS}))?(?:_|$)"
 )
 
 
@@ -35,6 +37,7 @@ class Contraction:
         index_assignments_b: B's index numbers, shortest stride first.
         num_indices_c: how many indices C has; they are 0, 1, ..., shortest stride first.
         epilogue: operations on the result before it is stored.
+        compute: what elements may be rounded to before they are multiplied.
 
     Raises:
         UsageError: when the lists do not describe a contraction.
@@ -47,6 +50,7 @@ class Contraction:
     conjugate_a: bool = False
     conjugate_b: bool = False
     epilogue: Epilogue = NO_EPILOGUE
+    compute: ComputeType = ComputeType.FULL
 
     def __post_init__(self) -> None:
         in_a, in_b = set(self.index_assignments_a), set(self.index_assignments_b)
@@ -72,6 +76,11 @@ class Contraction:
         if (self.conjugate_a or self.conjugate_b) and not self.precision.is_complex:
             raise UsageError(
                 f"contraction: conjugation needs a complex precision, got {self.precision.name}"
+            )
+        if self.rounds and self.precision is not Precision.SINGLE:
+            raise UsageError(
+                f"contraction: compute type {self.compute.value} needs single precision, got "
+                f"{self.precision.name.lower()}"
             )
         if self.epilogue:
             self._check_epilogue()
@@ -152,9 +161,21 @@ class Contraction:
             conjugate_b=self.conjugate_a,
         )
 
-    def without_epilogue(self) -> Contraction:
-        """Return the same contraction with its result stored as it is."""
-        return replace(self, epilogue=NO_EPILOGUE) if self.epilogue else self
+    @property
+    def rounds(self) -> bool:
+        """Whether elements may be rounded before they are multiplied."""
+        return self.compute is not ComputeType.FULL
+
+    @property
+    def beyond_blas(self) -> str:
+        """What BLAS's functions lack: `an epilogue`, `a compute type`; empty for nothing."""
+        return "an epilogue" if self.epilogue else "a compute type" if self.rounds else ""
+
+    def in_blas(self) -> Contraction:
+        """Return the same contraction without epilogue and compute type."""
+        if not self.beyond_blas:
+            return self
+        return replace(self, epilogue=NO_EPILOGUE, compute=ComputeType.FULL)
 
     def _check_epilogue(self) -> None:
         bias, activation = self.epilogue.bias, self.epilogue.activation
@@ -179,7 +200,7 @@ class Contraction:
     def name(self) -> str:
         """Tensile's name of the problem type, such as `Cijk_Ailk_Bjlk_SB`.
 
-        An epilogue follows: `Cij_Aik_Bkj_SB_BIASj_RELU`.
+        A compute type and an epilogue follow: `Cij_Aik_Bkj_SB_TF32_BIASj_RELU`.
         """
         c = "".join(_LETTERS[: self.num_indices_c])
         a = "".join(_LETTERS[index] for index in self.index_assignments_a)
@@ -187,6 +208,8 @@ class Contraction:
         conjugate = ("C" if self.conjugate_a else "", "C" if self.conjugate_b else "")
         letter = self.precision.letter.upper()
         name = f"C{c}_A{a}{conjugate[0]}_B{b}{conjugate[1]}_{letter}B"
+        if self.rounds:
+            name += f"_{self.compute.name}"
         if self.epilogue.bias is not None:
             name += f"_BIAS{_LETTERS[self.epilogue.bias]}"
         if self.epilogue.activation is not Activation.NONE:
@@ -203,7 +226,7 @@ class Contraction:
         match = _NAME.match(name)
         if match is None:
             raise UsageError(f"contraction: '{name}' is no name such as Cij_Aik_Bkj_SB")
-        c, a, conjugate_a, b, conjugate_b, letter, bias, activation = match.groups()
+        c, a, conjugate_a, b, conjugate_b, letter, compute, bias, activation = match.groups()
         if c != _LETTERS[: len(c)]:
             raise UsageError(f"contraction: C's letters must be {_LETTERS[: len(c)]}, got {c}")
         return cls(
@@ -216,6 +239,7 @@ class Contraction:
             epilogue=Epilogue(
                 _LETTERS.index(bias) if bias else None, Activation[activation or "NONE"]
             ),
+            compute=ComputeType[compute or "FULL"],
         )
 
     @classmethod

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from mltune.errors import UsageError
+from mltune.problem.compute_type import COMPUTE_TYPES, parse_compute_type
 from mltune.problem.contraction import Contraction
 from mltune.problem.epilogue import Activation, parse_epilogue
 from mltune.problem.precision import Precision
@@ -54,12 +55,15 @@ def gemm(
 def gemm_name(contraction: Contraction) -> str | None:
     """Return the BLAS-like name, such as `sgemm_nt` or `dgemm_tn_row_batched`; None for others.
 
-    An epilogue follows: `sgemm_nn_row_bias_n_relu`.
+    A compute type and an epilogue follow: `sgemm_nn_row_tf32_bias_n_relu`.
     """
-    name = _NAMES.get(contraction.without_epilogue())
-    if name is None or not contraction.epilogue:
+    name = _NAMES.get(contraction.in_blas())
+    if name is None or not contraction.beyond_blas:
         return name
-    return f"{name}_{epilogue_name(contraction, '_')}"
+    words = [contraction.compute.value] if contraction.rounds else []
+    if contraction.epilogue:
+        words.append(epilogue_name(contraction, "_"))
+    return "_".join((name, *words))
 
 
 def epilogue_name(contraction: Contraction, separator: str = ",") -> str:
@@ -91,20 +95,28 @@ def with_epilogue(contraction: Contraction, text: str) -> Contraction:
     return replace(contraction, epilogue=parse_epilogue(text, bias_m, bias_n))
 
 
-def parse_problem_type(text: str, epilogue: str | None = None) -> Contraction:
+def parse_problem_type(
+    text: str, epilogue: str | None = None, compute: str | None = None
+) -> Contraction:
     """Read a problem type as a user writes it.
 
-    Either a BLAS-like name, `<precision>gemm_<trans><trans>[_row][_batched][_<epilogue>]`; or a
-    precision and an einsum string, `s:mk,kn->mn`; or a contraction's own name, `Cij_Aik_Bkj_SB`.
+    Either a BLAS-like name,
+    `<precision>gemm_<trans><trans>[_row][_batched][_<compute type>][_<epilogue>]`; or a precision
+    and an einsum string, `s:mk,kn->mn`; or a contraction's own name, `Cij_Aik_Bkj_SB`.
 
     Args:
         text: the problem type.
         epilogue: as for `with_epilogue`; None for that of the text.
+        compute: a compute type; None for that of the text.
 
     Raises:
         UsageError: when it is none of them.
     """
     contraction = _parse(text)
+    if compute is not None:
+        if contraction.rounds:
+            raise UsageError(f"compute: '{text}' has one already, got '{compute}', too")
+        contraction = replace(contraction, compute=parse_compute_type(compute))
     if epilogue is None:
         return contraction
     if contraction.epilogue:
@@ -120,16 +132,17 @@ def _parse(text: str) -> Contraction:
     if re.match(r"C[a-z]*_A", word):
         return Contraction.from_name(word)
     match = re.fullmatch(
-        r"([hsdcz])gemm(?:_([ntc])([ntc]))?(_row)?(_batched)?(?:_(bias_[mn].*|[a-z]{4,}))?",
+        r"([hsdcz])gemm(?:_([ntc])([ntc]))?(_row)?(_batched)?"
+        rf"(?:_({'|'.join(COMPUTE_TYPES)}))?(?:_(bias_[mn].*|[a-z]{{4,}}))?",
         word.lower(),
     )
     if match is None:
         raise UsageError(
             f"problem: unknown '{text}' (known: sgemm_nn, dgemm_tn, cgemm_nc, sgemm_nt_row, "
-            "sgemm_nn_batched, sgemm_nn_bias_m_relu, ..., or a precision and einsum such as "
-            "s:mk,kn->mn)"
+            "sgemm_nn_batched, sgemm_nn_tf32, sgemm_nn_bias_m_relu, ..., or a precision and "
+            "einsum such as s:mk,kn->mn)"
         )
-    letter, trans_a, trans_b, row, batched, epilogue = match.groups()
+    letter, trans_a, trans_b, row, batched, compute, epilogue = match.groups()
     contraction = gemm(
         Precision(letter),
         trans_a or "n",
@@ -137,6 +150,8 @@ def _parse(text: str) -> Contraction:
         "row" if row else "column",
         bool(batched),
     )
+    if compute:
+        contraction = replace(contraction, compute=parse_compute_type(compute))
     return with_epilogue(contraction, epilogue) if epilogue else contraction
 
 

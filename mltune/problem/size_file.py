@@ -120,7 +120,8 @@ def _row(row: dict[str, str], where: str) -> Marked:
         if column in NOTE_COLUMNS:
             continue
         if not re.fullmatch(r"[0-9]{1,10}", cell):
-            raise UsageError(f"{where}: {column} must be a whole number, got '{cell}'")
+            needed = "a whole number of at most 10 digits"
+            raise UsageError(f"{where}: {column} must be {needed}, got '{cell:.40}'")
         values[column] = int(cell)
     return _size(values, where), occurs
 

@@ -9,6 +9,7 @@ of problems are kept for later requests.
 from __future__ import annotations
 
 import contextlib
+import math
 import random
 import statistics
 import time
@@ -38,6 +39,7 @@ from mltune.runner.peak import least_seconds
 from mltune.runner.preparation import Prepare, prepare, prepared_bytes
 from mltune.runner.probe import other_scalars, probe_problem
 from mltune.runner.scratch import Scratch
+from mltune.runner.sequences import SequenceClock, event_seconds
 from mltune.runner.timing import ClockError, TooSlowError, sample
 from mltune.runner.validation import Verdict
 from mltune.runner.workspace import Workspace
@@ -52,6 +54,7 @@ _WATCHED_SHARE = 0.5
 # A check changes the caches: overwritten elements come from other cores or from memory.
 _SHORT_SECONDS = {"cpu": 2e-4}
 _SHORT_GPU_SECONDS = 2e-5
+_COOLING_SECONDS = 0.1  # after which a GPU may have a lower clock
 _COLD_BYTES = 1 << 28  # more than any cache of 2026
 # A real compile takes at least 0.06 s (NVIDIA) to 0.5 s (PoCL) of processor time, a kernel from
 # the driver's disk cache 0.003 to 0.03 s. Wall time would depend on other work.
@@ -124,6 +127,8 @@ class Bench:
         self._arena.place(self, 1)  # made now, as it would look like a compilation later
         self._reference = (Workspace.make(device, problem.canonical(), 0), device.build(kernel))
         self._evicting: Any = None
+        self._event_seconds: float | None = None  # what an event adds to a sequence
+        self._timed_until = -math.inf
         self._random = random.SystemRandom()
         self._observer = NoObserver() if observer is None else observer
 
@@ -282,7 +287,9 @@ class Bench:
             evict=self._evict if request.plan.cold else None,
             launch_checked=(lambda: workspace.launch_checked(program)) if watches else None,
             short_seconds=_SHORT_SECONDS.get(self._device.info.kind, _SHORT_GPU_SECONDS),
+            sequences=self._sequence_clock(workspace, program),
         )
+        self._timed_until = time.monotonic()
         observed = self._observer.look(lambda: workspace.launch(program))
         return Outcome(
             status=Status.OK,
@@ -293,11 +300,27 @@ class Bench:
             observed=tuple(sorted(observed.items())),
         )
 
+    def _sequence_clock(self, workspace: Workspace, program: Program) -> SequenceClock | None:
+        """Return the clock of short kernels, if the device prefers that they run in sequences."""
+        if not self._device.prefers_sequences:
+            return None
+        clock = SequenceClock(
+            follow=lambda count: workspace.launch(program, count),
+            hold=self._device.hold,
+            is_cool=time.monotonic() > self._timed_until + _COOLING_SECONDS,
+        )
+        if self._event_seconds is None:
+            reference, known_good = self._reference
+            self._event_seconds = event_seconds(
+                replace(clock, follow=lambda count: reference.launch(known_good, count)),
+                lambda: reference.launch(known_good),
+            )
+        return replace(clock, event_seconds=self._event_seconds)
+
     def _reference_seconds(self) -> float:
         workspace, program = self._reference
         launches = [workspace.launch(program) for _ in range(_REFERENCE_LAUNCHES)]
-        for each in launches:
-            each.wait()
+        launches[-1].wait()
         return statistics.median(each.seconds for each in launches)
 
     def _evict(self) -> None:

@@ -85,7 +85,8 @@ class WorkerRunner:
             builders: how many processes build ahead; None for as many as suit the machine.
             observers: names of observers; see `observe`.
             worker: the command that starts a worker; the device's and observers' names follow.
-            opening: a worker and builders that were started with these arguments before.
+            opening: a worker and builders that were started with these arguments before; if the
+                observers differ, the device is opened again.
             waits: whether to wait until the worker has proved the device sound. If not, wait only
                 until the device is known; call `await_proof` before the first measurement.
 
@@ -106,8 +107,12 @@ class WorkerRunner:
         self._spans: list[Span] = []
         self._worker: WorkerProcess | None = None
         self._expected: set[Problem] = set()  # by this worker
+        self._told: Kernel | None = None  # the kernel of this worker's last request
         self._pool: BuilderPool | None = None
         self._ahead = 0
+        if opening is not None and opening.observers != tuple(observers):
+            opening.close()
+            opening = None
         if opening is None:
             opening = Opening(device_spec, builders=builders, observers=observers, worker=worker)
         self._command = opening.command
@@ -345,7 +350,8 @@ class WorkerRunner:
             since = time.monotonic()
             stage = Stage.STARTING  # until the worker reports that it has begun the request
             try:
-                worker.send(request.to_json())
+                worker.send(request.to_json(self._told))
+                self._told = request.kernel
                 while True:
                     message = worker.receive(self._limits[stage], is_work=stage.is_building)
                     now = time.monotonic()
@@ -379,6 +385,7 @@ class WorkerRunner:
         )
 
     def _drop_worker(self) -> None:
+        self._told = None
         if self._worker is not None:
             self._worker.kill()
             self._worker = None

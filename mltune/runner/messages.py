@@ -4,8 +4,8 @@ The worker sends `{"device": ..., "number": "P:D", "notes": [...]}` once it know
 notes about it, and `{"ready": true}` once it has checked it; or `{"error": kind, "message": text}`
 instead of either, where kind is `no_device`, `usage` or `sick` (the known-good kernel failed). For
 each request it sends one `{"stage": ...}` whenever the work enters another stage, then one
-`{"answer": ...}`. On `{"expect": problem, "seed": number}` it prepares for that problem, without
-an answer.
+`{"answer": ...}`. A request without a kernel is for that of the last one. On
+`{"expect": problem, "seed": number}` it prepares for that problem, without an answer.
 """
 
 from __future__ import annotations
@@ -57,12 +57,18 @@ class Request:
     run_seconds: float
     check: bool = True
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-ready mapping that `from_json` reads back."""
+    def to_json(self, told: Kernel | None = None) -> dict[str, Any]:
+        """Return a JSON-ready mapping that `from_json` reads back.
+
+        Args:
+            told: the kernel of the reader's last request; it is not sent again.
+        """
         kernel = self.kernel
         return {
             "problem": self.problem.to_json(),
-            "kernel": {
+            "kernel": None
+            if kernel is told
+            else {
                 "name": kernel.name,
                 "family": kernel.family,
                 "contraction": kernel.contraction.to_json(),
@@ -87,28 +93,35 @@ class Request:
         }
 
     @classmethod
-    def from_json(cls, data: Any) -> Request:
-        """Read what `to_json` wrote; a source is text, so that any kernel can be sent."""
-        kernel = dict(data["kernel"])
-        kernel["contraction"] = Contraction.from_json(kernel["contraction"])
-        kernel["config"] = Config.from_json(kernel["config"])
-        for name in ("build_options", "work_group", "macro_tile", "part"):
-            kernel[name] = tuple(kernel[name])
-        for name in ("before", "after"):
-            kernel[name] = tuple(_pass_from_json(each) for each in kernel[name])
-        kernel["scratch"] = tuple(
-            Area(**area | {"tile": tuple(area["tile"])}) for area in kernel["scratch"]
-        )
-        limits = kernel["limits"]
-        kernel["limits"] = Limits(**limits | {"multiples": tuple(limits["multiples"])})
+    def from_json(cls, data: Any, told: Kernel | None = None) -> Request:
+        """Read what `to_json` wrote, with the kernel of the last request read.
+
+        A source is text, so that any kernel can be sent.
+        """
         return cls(
             problem=Problem.from_json(data["problem"]),
-            kernel=Kernel(**kernel),
+            kernel=told if told and data["kernel"] is None else _kernel_from_json(data["kernel"]),
             plan=SamplingPlan(**data["plan"]),
             seed=data["seed"],
             run_seconds=data["run_seconds"],
             check=data["check"],
         )
+
+
+def _kernel_from_json(data: Any) -> Kernel:
+    kernel = dict(data)
+    kernel["contraction"] = Contraction.from_json(kernel["contraction"])
+    kernel["config"] = Config.from_json(kernel["config"])
+    for name in ("build_options", "work_group", "macro_tile", "part"):
+        kernel[name] = tuple(kernel[name])
+    for name in ("before", "after"):
+        kernel[name] = tuple(_pass_from_json(each) for each in kernel[name])
+    kernel["scratch"] = tuple(
+        Area(**area | {"tile": tuple(area["tile"])}) for area in kernel["scratch"]
+    )
+    limits = kernel["limits"]
+    kernel["limits"] = Limits(**limits | {"multiples": tuple(limits["multiples"])})
+    return Kernel(**kernel)
 
 
 def _pass_from_json(data: Any) -> Pass:

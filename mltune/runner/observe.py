@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
-from mltune.runner.timing import Timed
+from mltune.runner.timed import Timed
 
 ENERGY = "energy_joules"
 """The name of one launch's energy."""

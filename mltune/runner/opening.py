@@ -35,7 +35,8 @@ class Opening:
         worker: Sequence[str] = WORKER,
     ) -> None:
         self.device_spec = device_spec
-        self.command = (*worker, device_spec, *observers)
+        self.observers = tuple(observers)
+        self.command = (*worker, device_spec, *self.observers)
         self.worker = WorkerProcess(self.command)
         self.pool: BuilderPool | None = None
         self.builders = certain_builders() if builders is None else builders

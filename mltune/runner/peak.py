@@ -36,6 +36,8 @@ def least_seconds(problem: Problem, device: DeviceInfo) -> float:
     if problem.alpha == 0:
         return 0.0
     table = _CPU_FLOPS if device.kind == "cpu" else _GPU_FLOPS
-    per_cycle = table[problem.contraction.precision]
+    contraction = problem.contraction
+    is_half = contraction.compute.bytes < contraction.precision.bytes == 4
+    per_cycle = table[Precision.HALF if is_half else contraction.precision]
     hertz = _MOST_HERTZ.get(device.kind, _MOST_GPU_HERTZ)
     return problem.flops / (per_cycle * max(device.compute_units, 1) * hertz)

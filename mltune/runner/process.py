@@ -18,7 +18,6 @@ from mltune.runner.work_limit import WallLimit, WorkLimit
 
 _LONGEST_WORDS = 16384
 _END_SECONDS = 5.0  # for reading the last output of a process that has ended
-_ENDED = 1_000_000  # more lines than anything waits for: the process has ended
 _KILLED = -9  # by SIGKILL, which not every system has
 
 
@@ -61,6 +60,7 @@ class WorkerProcess:
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._last_words = b""
         self._heard = 0
+        self._has_ended = False
         self._hears = threading.Condition()
         # Threads, because some systems cannot wait for one of several pipes.
         self._readers = (
@@ -117,7 +117,7 @@ class WorkerProcess:
     def await_lines(self, count: int, seconds: float) -> None:
         """Wait until the process has written `count` lines or has ended; receive none of them."""
         with self._hears:
-            self._hears.wait_for(lambda: self._heard >= count, seconds)
+            self._hears.wait_for(lambda: self._has_ended or self._heard >= count, seconds)
 
     def signal(self) -> None:
         """Send the kill; the reading thread cleans up."""
@@ -159,13 +159,12 @@ class WorkerProcess:
         with stream:
             for line in stream:
                 self._lines.put(line)
-                self._note_lines(1)
+                with self._hears:
+                    self._heard += 1
+                    self._hears.notify_all()
         self._lines.put(b"")
-        self._note_lines(_ENDED)
-
-    def _note_lines(self, count: int) -> None:
         with self._hears:
-            self._heard += count
+            self._has_ended = True
             self._hears.notify_all()
 
     def _overhear(self, stream: IO[bytes]) -> None:

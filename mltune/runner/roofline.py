@@ -3,8 +3,8 @@
 The work is divided by the peak of the units that give results of the precision, the bytes by the
 bandwidth of the memory, each matrix counted once; the longer time is the bound. Single precision
 counts as three products of tensor cores if that is faster than plain multiply-adds: of halves from
-Hopper on, in TF32 on Ampere, as mltune has such kernels. Data that fits into a cache may be faster
-than the memory.
+Hopper on, in TF32 on Ampere, as mltune has such kernels; with a compute type as one product. Data
+that fits into a cache may be faster than the memory.
 """
 
 from __future__ import annotations
@@ -67,5 +67,10 @@ def roofline_seconds(problem: Problem, device: DeviceInfo) -> float | None:
     if peaks is None or not bandwidth or not device.clock_mhz or problem.alpha == 0:
         return None
     precision = problem.contraction.precision
-    flops = peaks[_COLUMN[precision]] * device.compute_units * device.clock_mhz * 1e6
+    per_cycle = peaks[_COLUMN[precision]]
+    if problem.contraction.rounds:
+        # TF32 runs at half the speed of halves at most, bfloat16 at theirs.
+        halves = problem.contraction.compute.bytes == 2
+        per_cycle = max(per_cycle, peaks[0] / (1 if halves else 2))
+    flops = per_cycle * device.compute_units * device.clock_mhz * 1e6
     return max(problem.flops / flops, problem.bytes / bandwidth)

@@ -6,8 +6,9 @@ Each sample is the device's time from start to end of the kernel; later stages u
 because single samples and minima mislead by several percent. More samples follow while the median
 is not known well enough, up to a limit.
 
-A kernel that is short compared with the clock's resolution is launched several times for each
-sample, which is the mean of their times: so the clock's steps average out. A kernel clearly slower
+Where a device prefers it, short kernels are timed in sequences (see `sequences`). Elsewhere, one
+that is short compared with the clock's resolution is launched several times for each sample, which
+is the mean of their times: so the clock's steps average out. A kernel clearly slower
 than one that is known already gets few samples (racing). A kernel too slow for all its samples
 within the time limit is not timed with fewer ones.
 
@@ -23,10 +24,11 @@ import random
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 from mltune.errors import MltuneError
+from mltune.runner.sequences import LONG_SECONDS, SequenceClock, Sequences
+from mltune.runner.timed import Timed, seconds_of
 
 WARMUPS = 2
 """Launches before the first sample, at least: the checked one, and one to measure the pace."""
@@ -74,24 +76,6 @@ class SamplingPlan:
     cold: bool = False
 
 
-class Timed(Protocol):
-    """A launch that can be waited for, and then has times."""
-
-    @property
-    def started_ns(self) -> int:
-        """When it began, in nanoseconds of the device's clock."""
-        ...
-
-    @property
-    def ended_ns(self) -> int:
-        """When it ended, by the same clock."""
-        ...
-
-    def wait(self) -> None:
-        """Return when it has ended."""
-        ...
-
-
 def sample(
     launch: Callable[[], Timed],
     plan: SamplingPlan,
@@ -102,6 +86,7 @@ def sample(
     evict: Callable[[], None] | None = None,
     launch_checked: Callable[[], Timed] | None = None,
     short_seconds: float = 0.0,
+    sequences: SequenceClock | None = None,
 ) -> tuple[float, ...]:
     """Time a kernel that has run once already.
 
@@ -114,15 +99,27 @@ def sample(
         evict: starts a kernel that empties the caches, for a cold plan.
         launch_checked: starts the kernel on memory that shows whether it does its work.
         short_seconds: shorter launches than this are slower when they are checked.
+        sequences: times short kernels with warm caches; None where single launches do.
 
     Raises:
         TooSlowError: when the first launch shows that the samples would take longer than that.
         ClockError: when the device reports an impossible time.
     """
-    launches = _Launches(launch, launch_checked, evict if plan.cold else None, least_seconds)
-    pace = _warm_up(launches.start, plan.samples, seconds_left, least_seconds)
-    batch = 1 if plan.cold else _launches_a_sample(pace, tick_seconds)
-    take = partial(launches.samples, batch=batch, is_long=pace >= short_seconds)
+    alone = _Alone(
+        launch, launch_checked, evict if plan.cold else None, least_seconds, tick_seconds
+    )
+    sampler: _Sampler = alone
+    first = alone.first(plan.samples, seconds_left)
+    if sequences is not None and not plan.cold and first < LONG_SECONDS:
+        sampler = Sequences(sequences, launch, launch_checked, first)
+    else:
+        alone.warm_up(plan.samples, seconds_left, short_seconds)
+
+    def take(count: int, *, is_checked: bool = False) -> list[float]:
+        taken = sampler.take(count, is_checked=is_checked)
+        _refuse_impossible(taken, least_seconds)
+        return taken
+
     seconds: list[float] = []
     if plan.give_up_above is not None:
         is_all = plan.samples <= RACING_SAMPLES and launch_checked is not None
@@ -137,68 +134,118 @@ def sample(
     while (
         len(seconds) < plan.most_samples
         and spread(seconds) > plan.tolerance
-        and extra + plan.samples * pace <= min(plan.extra_seconds, seconds_left)
+        and extra + plan.samples * sampler.pace <= min(plan.extra_seconds, seconds_left)
     ):
         more = take(min(plan.samples, plan.most_samples - len(seconds)))
-        extra += math.fsum(more) * batch
+        extra += math.fsum(more) * sampler.batch
         seconds += more
     return tuple(seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class _Launches:
-    """Starts a kernel, with or without checks.
+class _Sampler(Protocol):
+    """Takes samples of one kernel.
 
     Attributes:
-        launch: starts the kernel.
-        launch_checked: starts it on memory that shows whether it does its work; None if no launch
-            is checked.
-        evict: starts a kernel that empties the caches before each launch; None for warm caches.
-        least_seconds: a shorter time than this is beyond the device.
+        pace: seconds of a launch.
+        batch: launches of a sample.
     """
 
-    launch: Callable[[], Timed]
-    launch_checked: Callable[[], Timed] | None
-    evict: Callable[[], None] | None
-    least_seconds: float
+    pace: float
+    batch: int
 
-    def start(self, *, is_checked: bool = False) -> Timed:
-        """Start the kernel."""
-        if self.evict is not None:
-            self.evict()
-        checked = self.launch_checked if is_checked else None
-        return (checked or self.launch)()
+    def take(self, count: int, *, is_checked: bool = False) -> list[float]:
+        """Return the seconds of a launch, in each of so many samples.
 
-    def samples(
-        self, count: int, *, batch: int, is_long: bool, is_checked: bool = False
-    ) -> list[float]:
-        """Take samples.
-
-        Args:
-            count: how many.
-            batch: launches of each.
-            is_long: whether a checked launch takes no longer than another.
-            is_checked: whether some launches, chosen at random, are checked.
+        If `is_checked`, some launches, chosen at random, are checked.
         """
+        ...
+
+
+class _Alone:
+    """Takes samples by the device's times of single launches."""
+
+    def __init__(
+        self,
+        launch: Callable[[], Timed],
+        launch_checked: Callable[[], Timed] | None,
+        evict: Callable[[], None] | None,
+        least_seconds: float,
+        tick_seconds: float,
+    ) -> None:
+        self._launch, self._launch_checked, self._evict = launch, launch_checked, evict
+        self._least_seconds, self._tick_seconds = least_seconds, tick_seconds
+        self._is_long = False  # whether a checked launch takes no longer than another
+        self._times: list[float] = []
+        self.pace = 0.0
+        self.batch = 1
+
+    def first(self, samples: int, seconds_left: float) -> float:
+        """Launch once, and return its time.
+
+        Raises:
+            TooSlowError: when so many samples would take longer than what is left.
+        """
+        return self._run(1, samples, seconds_left)
+
+    def warm_up(self, samples: int, seconds_left: float, short_seconds: float) -> None:
+        """Launch until the time is steady, or a limit is reached; then the pace is known.
+
+        Raises:
+            TooSlowError: when so many samples would take longer than what is left.
+        """
+        times = self._times
+        while math.fsum(times) < _MOST_WARMUP_SECONDS and len(times) < 5 * _WARMUP_LAUNCHES:
+            enough = math.fsum(times) >= _WARMUP_SECONDS or len(times) >= _WARMUP_LAUNCHES
+            if enough and (len(times) < 3 or _is_steady(times[-3:])):
+                break
+            # Tiny kernels are launched several at once, as waiting for each takes longer.
+            self._run(min(int(_BURST_SECONDS / times[-1]), _BURST), samples, seconds_left)
+        self.pace = times[-1]
+        self._is_long = self.pace >= short_seconds
+        if self._evict is None:
+            self.batch = _launches_a_sample(self.pace, self._tick_seconds)
+
+    def take(self, count: int, *, is_checked: bool = False) -> list[float]:
+        """Return the seconds of a launch, in each of so many samples."""
         times = {}
-        if is_checked and self.launch_checked is not None:
-            times = _checked_launches(count * batch, is_long)
+        if is_checked and self._launch_checked is not None:
+            times = _checked_launches(count * self.batch, self._is_long)
 
         def counted(number: int) -> Timed:
-            if is_long:
-                return self.start(is_checked=number in times)
+            if self._is_long:
+                return self._start(is_checked=number in times)
             for _ in range(times.get(number, 0)):
-                self.start(is_checked=True)
-            return self.start()
+                self._start(is_checked=True)
+            return self._start()
 
-        runs = [[counted(run * batch + each) for each in range(batch)] for run in range(count)]
+        runs = [
+            [counted(run * self.batch + each) for each in range(self.batch)]
+            for run in range(count)
+        ]
         for run in runs:
             run[-1].wait()
-        # Launch by launch: from the first one's start to the last one's end there are gaps, too:
-        # 20 us each on NVIDIA, where a small kernel takes 6.
-        seconds = [math.fsum(_seconds(each) for each in run) / batch for run in runs]
-        _refuse_impossible(seconds, self.least_seconds)
-        return seconds
+        # Launch by launch: from the first one's start to the last one's end there are gaps, too.
+        return [math.fsum(map(seconds_of, run)) / self.batch for run in runs]
+
+    def _start(self, *, is_checked: bool = False) -> Timed:
+        if self._evict is not None:
+            self._evict()
+        checked = self._launch_checked if is_checked else None
+        return (checked or self._launch)()
+
+    def _run(self, count: int, samples: int, seconds_left: float) -> float:
+        """Launch so often, at least once; note all times and return the last one."""
+        runs = [self._start() for _ in range(max(count, 1))]
+        runs[-1].wait()
+        times = [seconds_of(each) for each in runs]
+        _refuse_impossible(times, self._least_seconds)
+        self._times += times
+        if math.fsum(self._times) + (samples + 1) * times[-1] > seconds_left:
+            raise TooSlowError(
+                f"one launch takes {times[-1]:.3g} s: {samples} of them do not fit into the "
+                f"time limit for running"
+            )
+        return times[-1]
 
 
 def _launches_a_sample(pace: float, tick_seconds: float) -> int:
@@ -237,39 +284,6 @@ def spread(seconds: Sequence[float]) -> float:
     low, high = median_interval(seconds)
     median = statistics.median(seconds)
     return max(high - median, median - low) / median
-
-
-def _warm_up(
-    launch: Callable[[], Timed], samples: int, seconds_left: float, least_seconds: float
-) -> float:
-    """Launch until the time is steady, or a limit is reached; return the pace."""
-    times: list[float] = []
-    total = 0.0
-    while total < _MOST_WARMUP_SECONDS:
-        # Tiny kernels are launched several at once, as waiting for each takes longer than its run.
-        count = min(int(_BURST_SECONDS / times[-1]), _BURST) if times else 1
-        runs = [launch() for _ in range(max(count, 1))]
-        runs[-1].wait()
-        times += map(_seconds, runs)
-        _refuse_impossible(times[-len(runs) :], least_seconds)
-        total += math.fsum(times[-len(runs) :])
-        needed = (samples + 1) * times[-1]
-        if total + needed > seconds_left:
-            raise TooSlowError(
-                f"one launch takes {times[-1]:.3g} s: {samples} of them do not fit into the "
-                f"time limit for running"
-            )
-        enough = total >= _WARMUP_SECONDS or len(times) >= _WARMUP_LAUNCHES
-        if enough and (len(times) < 3 or _is_steady(times[-3:])):
-            break
-        if len(times) >= 5 * _WARMUP_LAUNCHES:
-            break
-    return times[-1]
-
-
-def _seconds(launch: Timed) -> float:
-    # Subtracted as whole numbers, as nanoseconds since 1970 do not fit into a double.
-    return (launch.ended_ns - launch.started_ns) * 1e-9
 
 
 def _is_steady(times: Sequence[float]) -> bool:

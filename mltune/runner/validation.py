@@ -17,6 +17,13 @@ count, which is 8 u ||a|| ||b||: kernels that add in single, as all that are gen
 below 1 u, and ones that add term after term in half stayed below 3.9 u in ten million elements of
 sums of 2 to 1024 terms.
 
+With a compute type, elements are rounded by up to v of their own before. Up to 9 terms the bound
+grows by 2 v |alpha| ||a|| ||b||, which is rigorous; beyond, by 3 / sqrt(k) times as much. These
+errors are a random walk, too: independent from term to term, of standard deviation
+0.58 v ||a|| ||b|| / sqrt(k). Of 3 million elements each, of uniform and of normal numbers and of
+sums of 10 to 512 terms, none had 0.75 of that bound, and a missing term stays visible up to
+k = 1000 for bfloat16, and far beyond for the others.
+
 With an epilogue, `runner.epilogue` has the error of an activation; a bias counts like c.
 """
 
@@ -38,6 +45,7 @@ from mltune.runner.epilogue import finished, own_rounding, slope
 
 RIGOROUS_TERMS = 16
 _RIGOROUS_TERMS_OF_HALF = 4
+_RIGOROUS_TERMS_OF_ELEMENTS = 9  # whose rounding a compute type allows
 _BLOCK_ELEMENTS = 1 << 16  # fits into a core's cache with its temporaries
 _BLOCKS_WORTH_THREADS = 4
 _MOST_THREADS = 16
@@ -99,7 +107,12 @@ class Bounds:
         # Below the smallest number there is no relative accuracy; for half that is 6e-8.
         underflow = (problem.k + 2) * parts * float(limits.smallest_subnormal)
         alpha, beta = (abs(each) for each in scalars(problem))
-        norms_a = gamma * alpha * np.sqrt(squares_a)
+        rounded = min(1.0, math.sqrt(_RIGOROUS_TERMS_OF_ELEMENTS / problem.k))
+        rounded *= slope(problem) * contraction.compute.product_error
+        norms_a = (gamma + rounded) * alpha * np.sqrt(squares_a)
+        if least := contraction.compute.least_error:
+            largest = math.sqrt(float(squares_a.max())) + math.sqrt(float(squares_b.max()))
+            underflow += slope(problem) * alpha * least * math.sqrt(problem.k) * largest
         return cls(
             shape=problem.extents("c"),
             norms_a=_in_c_order(norms_a, (*batch, *free_a), problem),

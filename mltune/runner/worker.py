@@ -43,12 +43,15 @@ def main(spec: str, observers: Sequence[str] = ()) -> int:
         channel.say({"error": "sick", "message": str(error)})
         return 1
     channel.say({"ready": True})
+    kernel = None
     while True:
         message = channel.listen()
         if "expect" in message:
             bench.expect(Problem.from_json(message["expect"]), message["seed"])
         else:
-            channel.say({"answer": bench.measure(Request.from_json(message)).to_json()})
+            request = Request.from_json(message, kernel)
+            kernel = request.kernel
+            channel.say({"answer": bench.measure(request).to_json()})
 
 
 def _memory_bytes(device: Device) -> int:

@@ -113,13 +113,13 @@ class Workspace:
         self.scratch.spoil()
         self.counters.spoil()
 
-    def launch(self, program: Program) -> Execution:
-        """Start a kernel on these numbers; see `Device.launch` for what it raises."""
+    def launch(self, program: Program, follows: int = 0) -> Execution:
+        """Start a kernel on these numbers; see `Device.launch`."""
         if self.spot_checks is not None:
             self.spot_checks.look()
-        return self._launch(program)
+        return self._launch(program, follows)
 
-    def _launch(self, program: Program) -> Execution:
+    def _launch(self, program: Program, follows: int = 0) -> Execution:
         units = self.device.info.compute_units
         scratch = self.scratch.of(program.kernel.scratch_bytes(self.problem, units))
         counters = self.counters.of(program.kernel.counter_bytes(self.problem))
@@ -132,6 +132,7 @@ class Workspace:
             bias=None if self.bias is None else self.bias.inside,
             scratch=scratch,
             counters=counters,
+            follows=follows,
         )
 
     def launch_checked(self, program: Program) -> Execution:

@@ -16,7 +16,7 @@ import pyopencl as cl
 
 from mltune.machine import usable_cores
 from mltune.runtime.building import BuildError, build, is_kept, keeps_binaries
-from mltune.runtime.launch import GemmKernel
+from mltune.runtime.gemm_kernel import GemmKernel
 
 _MOST = 6
 """Most processes; NVIDIA's driver opens a device for one after the other, 0.4 s each."""

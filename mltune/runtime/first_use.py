@@ -23,7 +23,8 @@ from mltune.files import make_folder, write_atomically
 from mltune.problem.layout import memory_orders
 from mltune.runtime.arrays import to_device, to_host
 from mltune.runtime.building import VARIABLE
-from mltune.runtime.launch import KernelError, Launcher
+from mltune.runtime.gemm_kernel import KernelError
+from mltune.runtime.launch import Launcher
 from mltune.selector import Selector
 from mltune.selector.json import selector_data
 from mltune.selector.speeds import Speed
@@ -99,6 +100,10 @@ class _Product:
         self._right = alpha * (x @ y) + beta * z
         reach = abs(alpha) * (abs(x) @ abs(y)) + abs(beta * z)
         self._bound = reach * float(np.finfo(dtype).eps) * (k + _ROUNDING)
+        compute = contraction.compute
+        self._bound += abs(alpha) * compute.product_error * (abs(x) @ abs(y))
+        sums = abs(x).sum(-1)[..., None] + abs(y).sum(-2)[..., None, :]
+        self._bound += abs(alpha) * compute.least_error * sums
 
     def fault(self, launcher: Launcher, number: int) -> str:
         """Return what is wrong with a kernel on this device; empty if nothing is."""

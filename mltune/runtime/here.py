@@ -17,7 +17,8 @@ from mltune.kernel.kernel import Kernel
 from mltune.kernel.needs import lacks
 from mltune.problem import problem_type_name
 from mltune.runtime.first_use import Finding, check, keep_finding, kept_finding
-from mltune.runtime.launch import GemmKernel, GemmType, Launcher
+from mltune.runtime.gemm_kernel import GemmKernel, GemmType
+from mltune.runtime.launch import Launcher
 from mltune.selector import Selector
 from mltune.selector.json import read_selector
 from mltune.selector.pack import SELECTOR_NAME, packs

@@ -28,8 +28,8 @@ from mltune.kernel.two_step_build import needs_two_steps
 from mltune.problem import Contraction, bias_side, problem_type_name
 from mltune.problem.layout import memory_orders
 from mltune.runtime.arrays import Copied, Copies
+from mltune.runtime.gemm_kernel import GemmError, GemmKernel, GemmType, KernelError
 from mltune.runtime.here import Here, Learned, refuse_elsewhere
-from mltune.runtime.launch import GemmError, GemmKernel, GemmType, KernelError
 from mltune.runtime.learning import Learner
 from mltune.selector import Choice, Selector
 from mltune.selector.json import read_selector

@@ -53,7 +53,8 @@ class TunedSet:
         """Combine them.
 
         Args:
-            tuned: one for each problem type, none of which has an epilogue.
+            tuned: one for each problem type, none of which has an epilogue. Those with a compute
+                type, and with conjugated operands, are used by their names alone.
             name: for messages.
 
         Raises:
@@ -76,7 +77,7 @@ class TunedSet:
         self._name = name or "tuned GEMMs"
         self._ways: dict[np.dtype[Any], list[_Way]] = {}
         for each, contraction in zip(tuned, contractions, strict=True):
-            if contraction.conjugate_a or contraction.conjugate_b:
+            if contraction.conjugate_a or contraction.conjugate_b or contraction.rounds:
                 continue  # only by its name
             own = memory_orders(contraction)
             a, b, c = (_OTHER[order] for order in own)

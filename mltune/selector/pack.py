@@ -85,7 +85,7 @@ def find_pack(device: str, problem: str, known: Sequence[Path]) -> Path:
     if not nearest.parent.name.startswith(device.lower()):
         _log.warning(
             "%s/%s: there is no such pack; %s/%s is used, which was tuned for another device "
-            "(tune yours: mltune search --problem %s, then mltune distil)",
+            "(tune yours: mltune tune --problems %s -o tuned)",
             device,
             problem,
             nearest.parent.name,

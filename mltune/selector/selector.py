@@ -51,13 +51,21 @@ def _saturating(*factors: int) -> int:
     return product
 
 
+def _within(m: int, n: int, k: int, batch: int) -> tuple[int, int, int, int]:
+    """Return the extents as whole numbers of 64 bits; those below 0 count as 0."""
+    if min(m, n, k, batch) >= 0 and max(m, n, k, batch) <= INT64_MAX:
+        return m, n, k, batch  # nearly always, and three times as fast as the next line
+    m, n, k, batch = (min(max(size, 0), INT64_MAX) for size in (m, n, k, batch))
+    return m, n, k, batch
+
+
 def features(m: int, n: int, k: int, batch: int = 1) -> dict[str, int]:
     """Compute every feature of a size exactly as the exported C does with 64-bit integers.
 
     Products saturate at 2^63 - 1, ratios are whole-number divisions by at least 1, and sizes below
     0 count as 0, so the result is defined for every input.
     """
-    m, n, k, batch = (min(max(size, 0), INT64_MAX) for size in (m, n, k, batch))
+    m, n, k, batch = _within(m, n, k, batch)
     return {
         "m": m,
         "n": n,
@@ -238,7 +246,7 @@ class Rule:
 
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> tuple[int, Reason]:
         """Return a kernel's number, and the reason; any whole numbers are allowed."""
-        m, n, k, batch = (min(max(size, 0), INT64_MAX) for size in (m, n, k, batch))
+        m, n, k, batch = _within(m, n, k, batch)
         if has_times(m, n, k, batch, pad=self._padding, limit=self._limit):
             return fastest(self.formulas, m, n, k, batch), Reason.FORMULAS
         return walk(self.tree, features(m, n, k, batch)), Reason.TREE
@@ -248,7 +256,7 @@ class Rule:
 
         None is a fifth slower than the best; there are none where formulas do not answer.
         """
-        m, n, k, batch = (min(max(size, 0), INT64_MAX) for size in (m, n, k, batch))
+        m, n, k, batch = _within(m, n, k, batch)
         if not has_times(m, n, k, batch, pad=self._padding, limit=self._limit):
             return ()
         times = [formula.femtoseconds(m, n, k, batch) for formula in self.formulas]

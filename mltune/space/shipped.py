@@ -18,6 +18,7 @@ AUTO_SPACES: dict[str, tuple[str, ...]] = {
         "wgmma-nvidia",
         "wgmma-single-nvidia",
         "wgmma-halves-nvidia",
+        "wgmma-rounded-nvidia",
         "mma-nvidia",
         "mma-double-nvidia",
         "mma-skinny-nvidia",

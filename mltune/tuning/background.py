@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from threading import Thread
 from typing import Generic, Self, TypeVar
+
+from mltune.tuning.background_call import BackgroundCall
 
 T = TypeVar("T")
 
@@ -36,44 +38,39 @@ class BackgroundSampler(Generic[T]):
         is_apart: bool,
         prepare: Callable[[], None] = lambda: None,
     ) -> None:
-        self._propose = propose
+        self._next = BackgroundCall(propose, in_thread=is_apart)
         self._prepare = prepare
-        self._is_apart = is_apart
-        self._thread: ThreadPoolExecutor | None = None
-        self._next: Future[T | None] | None = None
 
     def __enter__(self) -> Self:
         self._switch_seconds = sys.getswitchinterval()
-        if self._is_apart:
-            self._thread = ThreadPoolExecutor(1)
+        self._next.__enter__()
+        if self._next.has_thread:
             self._preparing = Thread(target=self._prepare, daemon=True)
             self._preparing.start()
             sys.setswitchinterval(_SWITCH_SECONDS)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._thread is not None:
-            self._thread.shutdown()
+        if self._next.has_thread:
+            self._next.__exit__()
             self._preparing.join()
-            self._thread = None
             sys.setswitchinterval(self._switch_seconds)
 
     @property
     def is_late(self) -> bool:
         """Whether `ask` would have to wait for the background."""
-        return self._thread is not None and (self._next is None or not self._next.done())
+        return self._next.has_thread and not self._next.is_done
 
     def begin(self) -> None:
         """Begin to compute the next proposal, unless that has begun."""
-        if self._thread is not None and self._next is None:
-            self._next = self._thread.submit(self._propose)
+        self._next.begin()
 
     def ask(self) -> T | None:
         """Return the next proposal; None when the space is used up."""
-        begun, self._next = self._next, None
-        return self._propose() if begun is None else begun.result()
+        return self._next.collect()
 
     def left(self) -> T | None:
         """Return the proposal that was begun and never asked for; for the end only."""
-        begun, self._next = self._next, None
-        return None if begun is None or begun.exception() else begun.result()
+        with suppress(Exception):  # nobody asks for this proposal any more
+            return self._next.collect() if self._next.is_begun else None
+        return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
 from typing import Protocol, Self
@@ -13,6 +12,7 @@ from mltune.measurement import Measurement
 from mltune.run.run_info import RunInfo
 from mltune.run.shared_trials import LeaseLostError
 from mltune.space.union import FAMILY, with_family, without_family
+from mltune.tuning.background_call import BackgroundCall
 
 
 class Recorder(Protocol):
@@ -139,12 +139,11 @@ class WriteBehind:
         self._commit = commit
         self._linger_seconds = linger_seconds
         self._is_urgent = Event()
-        self._thread: ThreadPoolExecutor | None = None
         self._waiting: list[Measurement | Callable[[], None]] = []
-        self._task: Future[None] | None = None
+        self._writing = BackgroundCall(self._write)
 
     def __enter__(self) -> Self:
-        self._thread = ThreadPoolExecutor(1)
+        self._writing.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -153,8 +152,7 @@ class WriteBehind:
         except LeaseLostError:
             self.forget()
         finally:
-            if self._thread is not None:
-                self._thread.shutdown()
+            self._writing.__exit__()
 
     def add(self, measurement: Measurement) -> Measurement:
         """Let a measurement be stored, and return it unchanged.
@@ -182,24 +180,22 @@ class WriteBehind:
             LeaseLostError: if a measurement could not be stored because the lease was lost.
         """
         self._is_urgent.set()
-        task, self._task = self._task, None
-        if task is not None:
-            task.result()
+        if self._writing.is_begun:
+            self._writing.collect()
         self._write()
 
     def forget(self) -> None:
         """Drop the measurements that could not be stored."""
         self._waiting.clear()
-        self._task = None
+        self._writing.drop()
 
     def _append(self, item: Measurement | Callable[[], None]) -> None:
-        if self._thread is None:
+        if not self._writing.has_thread:
             raise ValueError("writes only as a context manager")
         self._waiting.append(item)
-        if self._task is None or self._task.done():
-            if self._task is not None:
-                self._task.result()
-            self._task = self._thread.submit(self._write)
+        if self._writing.is_done:
+            self._writing.collect()
+        self._writing.begin()
 
     def _write(self) -> None:
         while self._waiting:

@@ -1,43 +1,30 @@
-"""The options of `mltune search`, and their meaning for a new or a resumed run."""
+"""The options of `mltune search`, and what they ask for."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mltune import __version__
-from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
 from mltune.kernel.handwritten import Description
-from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
-from mltune.kernel.handwritten.read import read_files, to_text
-from mltune.kernel.handwritten.space import contraction_of, space_text
+from mltune.kernel.handwritten.space import contraction_of
 from mltune.problem import (
     Contraction,
     Size,
-    epilogue_name,
     merge_sizes,
     parse_problem_type,
-    problem_of_size,
-    problem_type_name,
-    with_epilogue,
 )
 from mltune.problem.sizes import parse_sizes
-from mltune.reading import read_text
 from mltune.run.database import read_url
-from mltune.run.run_info import ENERGY, TIME, RunInfo, SearchedSpace, Timing, new_run_id
-from mltune.runner.capacity import refuse_too_large
-from mltune.runner.live import DEFAULT_SAMPLES
+from mltune.run.run_info import ENERGY, TIME, RunInfo, new_run_id
 from mltune.runner.observe import OBSERVERS
-from mltune.runner.timing import WARMUPS
-from mltune.search.names import SAMPLERS, check_sampler, is_own
+from mltune.search.names import check_sampler, is_own
 from mltune.space.shipped import AUTO as AUTO_SPACE
-from mltune.space.shipped import find_space, split_names
-from mltune.tuning.cross_sizes import AUTO, NONE, SHARE, default_cross_sizes
+from mltune.space.shipped import split_names
+from mltune.tuning.cross_sizes import AUTO, NONE
 
 DEFAULT_BUDGET = 500
 UNLIMITED_BUDGET = 1_000_000
@@ -69,6 +56,7 @@ class SearchOptions:
     device: str | None = None
     problem: str | None = None
     epilogue: str | None = None
+    compute: str | None = None
     sizes: str | Sequence[Size] | None = None
     cross_sizes: str | None = None
     space: str | Sequence[str] | None = None
@@ -118,8 +106,8 @@ def check_options(options: SearchOptions) -> None:
     for path in options.priors:
         if not path.exists() and options.priors != NO_PRIORS and path != SHIPPED_PRIORS:
             raise UsageError(f"--prior: {path}: there is no such file or folder")
-    if options.problem is not None or options.epilogue is not None:
-        parse_problem_type(options.problem or DEFAULT_PROBLEM, options.epilogue)
+    if (options.problem, options.epilogue, options.compute) != (None, None, None):
+        asked_problem_type(options)
     if options.storage is not None:
         url = read_url(options.storage)
         if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
@@ -187,85 +175,16 @@ def asked_contraction(
     Raises:
         UsageError: when it is unknown, or the kernels compute several.
     """
-    if kernels and options.space is None and options.problem is None and not options.epilogue:
+    asked = options.problem or options.epilogue or options.compute
+    if kernels and options.space is None and not asked:
         return contraction_of(kernels)
-    return parse_problem_type(options.problem or DEFAULT_PROBLEM, options.epilogue)
+    return asked_problem_type(options)
 
 
-def handwritten_space(kernels: tuple[Description, ...]) -> SearchedSpace:
-    """Return the space of hand-written kernels alone."""
-    return SearchedSpace(HANDWRITTEN, HANDWRITTEN, space_text(kernels))
-
-
-def new_run_info(
-    options: SearchOptions,
-    device: DeviceInfo,
-    spaces: Sequence[SearchedSpace],
-    kernels: tuple[Description, ...] = (),
-) -> RunInfo:
-    """Fill in the defaults, some of which depend on the device.
-
-    Args:
-        options: of the verb.
-        device: that will measure.
-        spaces: that are searched, at least one.
-        kernels: hand-written ones.
-
-    Raises:
-        UsageError: when an option is wrong.
-    """
-    kind = "cpu" if device.kind == "cpu" else "gpu"
-    is_written = spaces[0].family == HANDWRITTEN
-    contraction = asked_contraction(options, kernels)
-    families = dict.fromkeys(each.family for each in spaces)
-    info = RunInfo(
-        id=options.run_id,
-        mltune_version=__version__,
-        command=without_password(options.command, options.storage),
-        contraction=contraction,
-        alpha=_given(options.alpha, 1.0),
-        beta=_given(options.beta, 0.0),
-        sizes=asked_sizes(options.sizes or ("gemmbench" if is_written else kind)),
-        space=spaces[0].name if len(spaces) == 1 else ",".join(asked_spaces(options)),
-        space_text=spaces[0].text if len(spaces) == 1 else "",
-        spaces=tuple(spaces) if len(spaces) > 1 else (),
-        family=", ".join(families),
-        device=device,
-        seed=_given(options.seed, 0),
-        budget=_given(options.budget, DEFAULT_BUDGET),
-        sampler=options.sampler or DEFAULT_SAMPLER,
-        sampler_arguments=options.sampler_arguments or "",
-        timing=Timing(
-            warmups=WARMUPS,
-            samples=_given(options.samples, DEFAULT_SAMPLES),
-            build_timeout_seconds=_given(options.build_timeout_seconds, 60.0),
-            run_timeout_seconds=_given(options.run_timeout_seconds, 30.0),
-            cache=options.cache or WARM,
-        ),
-        observers=options.observers or (),
-        objective=options.objective or TIME,
-        priors=_paths(options.priors),
-        kernels=to_text(kernels) if kernels else "",
-        leaders_chosen=not kernels,
-    )
-    for size in info.sizes:
-        problem_of_size(contraction, size.extents, info.alpha, info.beta)
-    info = _with_cross_sizes(info, options.cross_sizes or (NONE if is_written else AUTO))
-    refuse_too_large(info.cross_problems, device)
-    return info
-
-
-def _with_cross_sizes(info: RunInfo, text: str) -> RunInfo:
-    """Return a run with the further sizes of `--cross-sizes`."""
-    if text == NONE:
-        return info
-    if text == AUTO:
-        found = default_cross_sizes(info.contraction, info.sizes, info.device)
-        return replace(info, cross_sizes=found, cross_share=SHARE if found else 0.0)
-    sizes = parse_sizes(text)
-    for size in sizes:
-        problem_of_size(info.contraction, size.extents, info.alpha, info.beta)
-    return replace(info, cross_sizes=sizes)
+def asked_problem_type(options: SearchOptions) -> Contraction:
+    """Return the problem type that was asked for; raises what `asked_contraction` raises."""
+    problem = options.problem or DEFAULT_PROBLEM
+    return parse_problem_type(problem, options.epilogue, options.compute)
 
 
 def without_password(command: tuple[str, ...], storage: str | None) -> tuple[str, ...]:
@@ -274,122 +193,6 @@ def without_password(command: tuple[str, ...], storage: str | None) -> tuple[str
         return command
     shown = read_url(storage).render_as_string()
     return tuple(word.replace(storage, shown) for word in command)
-
-
-def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
-    """Refuse options that contradict the run to resume.
-
-    Raises:
-        UsageError: with the first contradiction.
-    """
-    if info.sampler not in SAMPLERS and not is_own(info.sampler):
-        raise UsageError(
-            f"{folder}: was begun with 'mltune {info.sampler}', which resumes it (--resume)"
-        )
-    if options.sampler is None:
-        check_sampler_given(folder, info.sampler, None)
-    priors = _paths(options.priors) if options.priors else None
-    asked: list[tuple[str, Any, Any]] = [
-        ("--prior", priors, info.priors),
-        ("--sampler", options.sampler, info.sampler),
-        ("--sampler-args", options.sampler_arguments, info.sampler_arguments),
-        ("--seed", options.seed, info.seed),
-        ("--alpha", options.alpha, info.alpha),
-        ("--beta", options.beta, info.beta),
-        ("--samples", options.samples, info.timing.samples),
-        ("--build-timeout", options.build_timeout_seconds, info.timing.build_timeout_seconds),
-        ("--run-timeout", options.run_timeout_seconds, info.timing.run_timeout_seconds),
-        ("--cache", options.cache, info.timing.cache),
-        ("--observe", options.observers, info.observers),
-        ("--objective", options.objective, info.objective),
-    ]
-    if options.problem is not None:
-        problem = parse_problem_type(options.problem, options.epilogue)
-        asked.append(
-            ("--problem", problem_type_name(problem), problem_type_name(info.contraction))
-        )
-    elif options.epilogue is not None:
-        wanted = epilogue_name(with_epilogue(info.contraction, options.epilogue))
-        asked.append(("--epilogue", wanted, epilogue_name(info.contraction)))
-    if options.sizes is not None:
-        asked.append(("--sizes", _labels(asked_sizes(options.sizes)), _labels(info.sizes)))
-    if options.cross_sizes in (AUTO, NONE):  # further sizes are added to the run's
-        known = AUTO if info.cross_share else _labels(info.cross_sizes) or NONE
-        asked.append(("--cross-sizes", options.cross_sizes, known))
-    if options.space is not None and not _same_spaces(options, info):
-        raise UsageError(f"{folder}: was begun with another text of the space {info.space}")
-    if options.kernels and to_text(read_files(options.kernels)) != info.kernels:
-        raise UsageError(f"{folder}: was begun with other --kernels")
-    for option, given, recorded in asked:
-        if given is not None and given != recorded:
-            raise UsageError(
-                f"{folder}: was begun with {option} {recorded}, got {given} "
-                "(leave it out to resume, or begin another run)"
-            )
-
-
-def added_sizes(options: SearchOptions, info: RunInfo, folder: Path) -> tuple[Size, ...]:
-    """Return the cross sizes to add to a resumed run.
-
-    Raises:
-        UsageError: when they cannot be read, or other hosts take part in the run.
-    """
-    word = options.cross_sizes
-    if word is None or word in (AUTO, NONE):
-        return ()
-    known = {*info.sizes, *info.cross_sizes}
-    new = tuple(size for size in parse_sizes(word) if size not in known)
-    if new and info.storage:
-        raise UsageError(f"{folder}: a shared run takes no further --cross-sizes (mltune distil)")
-    return new
-
-
-def check_sampler_given(where: object, recorded: str, given: str | None) -> None:
-    """Refuse to import a class that only a record names, as folders and databases may be foreign.
-
-    Args:
-        where: the run or the study.
-        recorded: its sampler.
-        given: the sampler that the user names; None for none.
-
-    Raises:
-        UsageError: when they differ, or the user has to name it.
-    """
-    if given is None and is_own(recorded):
-        raise UsageError(
-            f"{where}: was begun with --sampler {recorded}; give that again, as code that a "
-            "record names is not run"
-        )
-    if given is not None and given != recorded:
-        raise UsageError(f"{where}: was begun with --sampler {recorded}, got {given}")
-
-
-def default_folder(info: RunInfo) -> Path:
-    """Return a new run's folder: date, problem type and device."""
-    date = datetime.now(UTC).strftime("%Y-%m-%d")
-    name = problem_type_name(info.contraction).replace("_", "-")
-    base = RUNS / f"{date}-{name}-{info.device.slug}"
-    return next(path for path in _numbered(base) if not path.exists())
-
-
-def newest_run() -> Path:
-    """Return the newest run in `runs/`.
-
-    Raises:
-        UsageError: when there is none.
-    """
-    found = sorted(RUNS.glob("*/run.json"), key=lambda path: path.stat().st_mtime)
-    if not found:
-        raise UsageError(f"{RUNS}/: there is no run to resume; name one with --run DIR")
-    return found[-1].parent
-
-
-def _numbered(base: Path) -> Iterator[Path]:
-    yield base
-    number = 2
-    while True:
-        yield base.with_name(f"{base.name}-{number}")
-        number += 1
 
 
 def asked_spaces(options: SearchOptions) -> tuple[str, ...]:
@@ -401,23 +204,10 @@ def asked_spaces(options: SearchOptions) -> tuple[str, ...]:
     return (AUTO_SPACE,) if options.space is None else split_names(options.space)
 
 
-def _same_spaces(options: SearchOptions, info: RunInfo) -> bool:
-    """Whether a run has the spaces that were asked for; the run knows those of `auto`."""
-    names = asked_spaces(options)
-    texts = [read_text(find_space(name)) for name in names if name != AUTO_SPACE]
-    known = [each.text for each in info.searched_spaces]
-    if AUTO_SPACE in names:
-        return AUTO_SPACE in info.space.split(",") and all(text in known for text in texts)
-    return texts == known
-
-
-def _paths(priors: tuple[Path, ...]) -> tuple[str, ...]:
+def asked_priors(priors: tuple[Path, ...]) -> tuple[str, ...]:
+    """Return the files of `--prior` as a run records them."""
     files = () if priors == NO_PRIORS else priors
     return tuple(str(path.absolute()) for path in files if path != SHIPPED_PRIORS)
-
-
-def _labels(sizes: tuple[Size, ...]) -> str:
-    return ",".join(size.label for size in sizes)
 
 
 def trials_asked(options: SearchOptions, info: RunInfo) -> int:
@@ -425,7 +215,3 @@ def trials_asked(options: SearchOptions, info: RunInfo) -> int:
     if options.budget is not None:
         return options.budget
     return info.budget if options.time_limit_seconds is None else UNLIMITED_BUDGET
-
-
-def _given(value: Any, default: Any) -> Any:
-    return default if value is None else value

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from threading import Lock
@@ -20,6 +19,7 @@ from mltune.measurement import Measurement, Status
 from mltune.problem import Problem
 from mltune.run.shared_trials import Counts, Finished, LeaseLostError, News, SharedTrials
 from mltune.runner import Runner
+from mltune.tuning.background_call import BackgroundCall
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.queue import Job
 from mltune.tuning.recorder import Recorder, is_apart
@@ -79,8 +79,7 @@ class SharedQueue(ProposalQueue):
         """Trials of which the study knows that they have begun, including those of this process.
         """
         self._counting = Lock()
-        self._listener: ThreadPoolExecutor | None = None
-        self._coming: Future[News] | None = None
+        self._news = BackgroundCall(self._fetch, in_thread=is_apart(runner.device))
         self._uncollected = 0
         """Trials that were claimed in the background and are not in `_ahead` yet."""
         self._mine: set[int] = set()
@@ -138,15 +137,13 @@ class SharedQueue(ProposalQueue):
 
     def __enter__(self) -> Self:
         super().__enter__()
-        if is_apart(self._runner.device):
-            self._listener = ThreadPoolExecutor(1)
+        self._news.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
-        if self._listener is not None:
-            self._listener.shutdown()
-            self._listener = self._coming = None
+        self._news.__exit__()
+        self._news.drop()
 
     def _mark(self, number: int, logs: Mapping[int, float], status: Status) -> None:
         self._shared.finish(number, logs, status)
@@ -226,13 +223,12 @@ class SharedQueue(ProposalQueue):
         Args:
             waits: whether to wait for the latest news.
         """
-        if self._coming is not None and (waits or self._coming.done()):
-            coming, self._coming = self._coming, None
-            self._take_in(coming.result())
-        if waits or self._listener is None:
-            self._take_in(self._fetch())
-        elif self._coming is None:
-            self._coming = self._listener.submit(self._fetch)
+        if self._news.is_done or (waits and self._news.is_begun):
+            self._take_in(self._news.collect())
+        if waits or not self._news.has_thread:
+            self._take_in(self._news.collect())
+        else:
+            self._news.begin()
 
     def _fetch(self) -> News:
         # otherwise a trial claimed meanwhile would seem to be another process's

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from typing import Self
 
@@ -13,6 +12,7 @@ from optuna.trial import FrozenTrial
 
 from mltune.errors import MltuneError
 from mltune.run.shared_trials import Begun, Finished, News, SharedTrials
+from mltune.tuning.background_call import BackgroundCall
 from mltune.tuning.study import TuningStudy
 from mltune.tuning.study_writer import StudyWriter
 
@@ -49,20 +49,17 @@ class SharedStudy:
         self._shared = shared
         self._open_writer = open_writer
         self._note = note
-        self._is_apart = is_apart
         self._writer: StudyWriter | None = None
         self._looked = -math.inf
-        self._thread: ThreadPoolExecutor | None = None
-        self._looking: Future[None] | None = None
+        self._looking = BackgroundCall(self._look, in_thread=is_apart)
         self._unwritten: list[News] = []
 
     def hear(self, news: News) -> None:
         """Write the news if this process holds the lease; otherwise try to get the lease."""
         self._unwritten.append(news)
-        if self._looking is not None and self._looking.done():
-            looking, self._looking = self._looking, None
-            looking.result()
-        if self._looking is None:
+        if self._looking.is_done:
+            self._looking.collect()
+        if not self._looking.is_begun:
             if self._writer is not None:
                 for each in self._unwritten:
                     self._write(self._writer, each)
@@ -70,26 +67,22 @@ class SharedStudy:
             now = time.monotonic()
             if now - self._looked >= _LOOK_SECONDS:
                 self._looked = now
-                if self._thread is None:
-                    self._look()
+                if self._looking.has_thread:
+                    self._looking.begin()
                 else:
-                    self._looking = self._thread.submit(self._look)
-
-    def close(self) -> None:
-        """Write what is pending, and give the lease back."""
-        if self._thread is not None:
-            self._thread.shutdown()
-            self._thread = self._looking = None
-        self._close_writer()
+                    self._looking.collect()
 
     def __enter__(self) -> Self:
-        if self._is_apart:
-            self._thread = ThreadPoolExecutor(1)
+        self._looking.__enter__()
+        if self._looking.has_thread:
             self._looked = time.monotonic() - _LOOK_SECONDS + _FIRST_LOOK_SECONDS
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        """Write what is pending, and give the lease back."""
+        self._looking.__exit__()
+        self._looking.drop()
+        self._close_writer()
 
     def _look(self) -> None:
         if not self._shared.take_study():

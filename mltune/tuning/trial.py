@@ -115,9 +115,11 @@ def values_over_all_sizes(
 ) -> dict[int, float]:
     """Return, by number, an estimate of each trial's value on all sizes.
 
-    Not every config is timed on every size. On the others it is assumed to do as well as on the
-    timed sizes, relative to the trials that were timed on all sizes; without such trials there is
-    no estimate. A failed trial has no value.
+    Not every config is timed on every size. On the others it is assumed to be as much slower than
+    the trials that were timed on all sizes as it is on the timed sizes. If it is faster there, it
+    keeps only the share of this that the timed sizes are of all: a search times a config where it
+    may win, so the others would flatter it. Without a trial on all sizes there is no estimate, and
+    a failed trial has no value.
     """
     logs: dict[int, dict[Problem, float]] = {}
     for trial in trials:
@@ -130,12 +132,13 @@ def values_over_all_sizes(
         return {}
     typical = {problem: math.fsum(row[problem] for row in whole) / len(whole) for problem in sizes}
     level = math.fsum(typical.values()) / len(sizes)
-    return {
-        number: math.fsum(row.values()) / len(row)
-        if len(row) == len(sizes)
-        else level + math.fsum(value - typical[p] for p, value in row.items()) / len(row)
-        for number, row in logs.items()
-    }
+    values = {}
+    for number, row in logs.items():
+        share = len(row) / len(sizes)
+        offset = math.fsum(value - typical[p] for p, value in row.items()) / len(row)
+        others = offset if offset > 0 else offset * share
+        values[number] = level + share * offset + (1 - share) * others
+    return values
 
 
 def best_by_problem(measurements: Iterable[Measurement]) -> dict[Problem, Measurement]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mltune.distil import RegretRow
 from mltune.distil.table import MISSING_FACTOR
-from mltune.problem import problem_of_size, problem_type_name
+from mltune.problem import problem_of_size
 from mltune.problem.sizes import parse_sizes
 from mltune.run.run_info import RunInfo
 from mltune.search.names import SAMPLERS
@@ -68,12 +68,9 @@ def _more(runs: Mapping[Path, RunInfo]) -> list[str]:
     lines = []
     suite = "spread-cpu" if info.device.kind == "cpu" else "spread"
     if info.contraction.is_gemm and not _has_sizes_of(suite, tuple(runs.values())):
-        problem = problem_type_name(info.contraction)
         lines.append(
             "time the leaders on more sizes: "
-            + command(
-                "mltune", "search", "--problem", problem, "--cross-sizes", suite, "--prior", folder
-            )
+            + command("mltune", "search", "--resume", "--run", folder, "--cross-sizes", suite)
         )
     lines.append(
         "find more kernels: "

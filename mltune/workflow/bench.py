@@ -190,9 +190,7 @@ def _contraction(options: BenchOptions, gemm: TunedGemm | None) -> Contraction:
 
 def _describe(contestant: Contestant, contraction: Contraction) -> str:
     after = contraction.epilogue and contestant.name != Tuned.name
-    return contestant.describe(contraction.precision) + (
-        ", then bias and activation apart" if after else ""
-    )
+    return contestant.describe(contraction) + (", then bias and activation apart" if after else "")
 
 
 def _sizes(

@@ -50,7 +50,11 @@ class Comparing:
 
 
 def compare_with_installed(
-    info: RunInfo, best: Sequence[Measurement], device_number: str, seconds: float
+    info: RunInfo,
+    best: Sequence[Measurement],
+    device_number: str,
+    seconds: float,
+    start_seconds: float = _START_SECONDS,
 ) -> Comparing:
     """Time the chosen kernels of some sizes and the installed libraries in turns.
 
@@ -59,6 +63,7 @@ def compare_with_installed(
         best: the chosen measurement of each size, in the order in which they are compared.
         device_number: `P:D`, as numbered in this process.
         seconds: after which no size begins.
+        start_seconds: what it may take beyond that, as for a library that compiles its kernels.
     """
     if not info.contraction.is_gemm or (info.alpha, info.beta) != (1.0, 0.0):
         return Comparing(reason="bench compares GEMMs with alpha 1 and beta 0")
@@ -70,7 +75,10 @@ def compare_with_installed(
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "selector.json"
         write_selector(_selector(info, best), path)
-        document = bench_apart(path, names, device_number, [p.size for p in problems], seconds)
+        sizes = [problem.size for problem in problems]
+        document = bench_apart(
+            path, names, device_number, sizes, seconds, start_seconds=start_seconds
+        )
     if isinstance(document, str):
         return Comparing(reason=document)
     return read_comparison(document, problems, names)

@@ -18,22 +18,17 @@ from mltune.space.config import Config
 from mltune.space.space import Space
 from mltune.space.union import FAMILY, UnionSpace, members_of, with_family
 from mltune.tuning.families import NamedFamilies, family_of_run
+from mltune.tuning.new_run import default_folder, handwritten_space, new_run_info, timing_of
 from mltune.tuning.recorder import AtOnce, from_records
+from mltune.tuning.resumed_run import added_sizes, check_resumed, newest_run
 from mltune.tuning.search_options import (
-    COLD,
     DEFAULT_SAMPLER,
     NO_PATIENCE,
     SHIPPED_PRIORS,
     SearchOptions,
-    added_sizes,
     asked_contraction,
     asked_spaces,
     check_options,
-    check_resumed,
-    default_folder,
-    handwritten_space,
-    new_run_info,
-    newest_run,
 )
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.trial import Trial
@@ -214,12 +209,15 @@ def _begin(
     contraction = asked_contraction(options, kernels)
     texts = to_text(kernels) if kernels else ""
     check_spaces(names, texts)
-    runner = WorkerRunner(
+    runner = open_runner(
         "auto" if options.device is None else options.device,
         NO_FAMILY,
-        precisions=(contraction.precision,),
-        **_runner_options(options),
+        (contraction.precision,),
+        timing_of(options),
         seed=options.seed or 0,
+        observers=options.observers or (),
+        builders=options.builders,
+        rest_seconds=options.rest_seconds or 0,
         opening=opening,
         waits=False,  # the spaces are read while the device is being opened
     )
@@ -262,9 +260,12 @@ def _resume(
         if run.url is not None and options.patience is not None:
             raise UsageError(f"{run.folder}: {NO_PATIENCE}")
         opened = open_runner(
-            info,
             options.device or info.device.uuid or info.device.name,
-            str(run.folder),
+            family_of_run(info, str(run.folder)),
+            (info.contraction.precision,),
+            info.timing,
+            seed=info.seed,
+            observers=info.observers,
             builders=options.builders,
             rest_seconds=options.rest_seconds or 0,
             opening=opening,
@@ -274,16 +275,3 @@ def _resume(
         run.close()
         raise
     return run, runner, bound_space(info)
-
-
-def _runner_options(options: SearchOptions) -> dict[str, Any]:
-    given = {
-        "build_timeout_seconds": options.build_timeout_seconds,
-        "run_timeout_seconds": options.run_timeout_seconds,
-        "samples": options.samples,
-        "rest_seconds": options.rest_seconds,
-        "cold": None if options.cache is None else options.cache == COLD,
-        "observers": options.observers,
-    }
-    # For the builders None is a value: as many as suit the machine.
-    return {"builders": options.builders} | {k: v for k, v in given.items() if v is not None}

@@ -38,7 +38,7 @@ from mltune.runner.timing import WARMUPS
 from mltune.tuning.progress import Show
 from mltune.tuning.search_options import RUNS
 from mltune.tuning.trial import best_by_problem
-from mltune.workflow.run_setup import of_model
+from mltune.workflow.run_setup import of_model, open_runner
 
 PROTOCOL_NAME = "protocol.yaml"
 """A copy of the protocol's file, in the folder of the runs."""
@@ -195,13 +195,11 @@ def _runner(
     begun: RunInfo | None = None,
 ) -> WorkerRunner:
     recorded = "auto" if begun is None else begun.device.uuid or begun.device.name
-    runner = WorkerRunner(
+    runner = open_runner(
         options.device or recorded,
         FAMILY,
-        precisions=_precisions(protocol),
-        build_timeout_seconds=policy.timing.build_timeout_seconds,
-        run_timeout_seconds=policy.timing.run_timeout_seconds,
-        samples=policy.timing.samples,
+        _precisions(protocol),
+        policy.timing,
         seed=policy.seed,
         rest_seconds=options.rest_seconds,
         builders=options.builders,

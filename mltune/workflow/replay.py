@@ -8,9 +8,9 @@ from typing import Any
 
 from mltune.measurement import Measurement
 from mltune.run.run import Run
-from mltune.runner.live import WorkerRunner
 from mltune.tuning.families import family_named
 from mltune.workflow.recorded_device import recorded_device
+from mltune.workflow.run_setup import open_runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,8 @@ def replay(folder: Path, number: int, device: str | None) -> ReplayResult:
     family = family_named(recorded.family, f"{folder}: measurement {number}", info.kernels)
     with (
         recorded_device(info.device, device, folder) as name,
-        WorkerRunner(
-            name,
-            family,
-            precisions=(recorded.problem.contraction.precision,),
-            build_timeout_seconds=info.timing.build_timeout_seconds,
-            run_timeout_seconds=info.timing.run_timeout_seconds,
-            samples=info.timing.samples,
-            seed=info.seed,
+        open_runner(
+            name, family, (recorded.problem.contraction.precision,), info.timing, seed=info.seed
         ) as runner,
     ):
         return ReplayResult(recorded, runner.run(recorded.problem, recorded.config))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
+from mltune.kernel import KernelFamily
 from mltune.kernel.handwritten.family import KERNEL
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_kept
@@ -16,14 +17,14 @@ from mltune.kernel.handwritten.space import space_text
 from mltune.kernel.space_file import parse_space
 from mltune.measurement.recording import Recording
 from mltune.problem import problem_type_name
-from mltune.run.run_info import ENERGY, RunInfo
+from mltune.problem.precision import Precision
+from mltune.run.run_info import ENERGY, RunInfo, Timing
 from mltune.runner.live import WorkerRunner
 from mltune.runner.opening import Opening
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.space.config import Config
 from mltune.space.names import outside_names
 from mltune.space.union import FAMILY, UnionSpace
-from mltune.tuning.families import family_of_run
 from mltune.tuning.search_options import COLD
 from mltune.workflow.chosen_spaces import SearchSpace
 from mltune.workflow.recordings import read_any
@@ -41,11 +42,14 @@ Note = Callable[[str], None]
 
 
 def open_runner(
-    info: RunInfo,
     device: str,
-    where: str,
+    family: KernelFamily,
+    precisions: Collection[Precision],
+    timing: Timing,
     *,
-    builders: int | None,
+    seed: int,
+    observers: Sequence[str] = (),
+    builders: int | None = 0,
     rest_seconds: float = 0,
     opening: Opening | None = None,
     waits: bool = True,
@@ -53,32 +57,34 @@ def open_runner(
     """Open a device to measure on as a run asks for.
 
     Args:
-        info: the run's options.
         device: as for `--device`.
-        where: the run's place, for messages.
+        family: generates the kernels.
+        precisions: of the problems; a device that lacks one is refused at once.
+        timing: of each measurement.
+        seed: of the numbers that kernels are checked on.
+        observers: names of observers.
         builders: number of processes that build ahead.
         rest_seconds: pause before each measurement.
-        opening: of the same device with as many builders, if it has begun already. A run with
-            observers opens the device again.
+        opening: of the same device with as many builders, if it has begun already.
         waits: as a `WorkerRunner` takes it.
 
     Raises:
-        UsageError: when the device's name fits several, or the family is not known.
+        UsageError: when the device's name fits several, or a number is out of range.
         NoDeviceError: when there is no such device, or it computes wrong.
     """
     return WorkerRunner(
         device,
-        family_of_run(info, where),
-        precisions=(info.contraction.precision,),
-        build_timeout_seconds=info.timing.build_timeout_seconds,
-        run_timeout_seconds=info.timing.run_timeout_seconds,
-        samples=info.timing.samples,
-        seed=info.seed,
-        cold=info.timing.cache == COLD,
-        observers=info.observers,
+        family,
+        precisions=precisions,
+        build_timeout_seconds=timing.build_timeout_seconds,
+        run_timeout_seconds=timing.run_timeout_seconds,
+        samples=timing.samples,
+        seed=seed,
+        cold=timing.cache == COLD,
+        observers=observers,
         rest_seconds=rest_seconds,
         builders=builders,
-        opening=None if info.observers else opening,
+        opening=opening,
         waits=waits,
     )
 

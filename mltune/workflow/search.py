@@ -30,12 +30,12 @@ from mltune.tuning.cross_sizes import SHARE, spread_order
 from mltune.tuning.final_selection import Choice, choose
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Progress, Show
+from mltune.tuning.resumed_run import newest_run
 from mltune.tuning.search_options import (
     ALL_DEVICES,
     UNLIMITED_BUDGET,
     SearchOptions,
     check_options,
-    newest_run,
     trials_asked,
 )
 from mltune.tuning.shared_tuning import SharedTuning
@@ -53,6 +53,10 @@ _USUAL_SIZES = 16
 """On fewer sizes, the leaders take less than their share of a time limit."""
 
 _COMPARE_SECONDS = 4.0
+_START_SECONDS = 40.0
+"""For the libraries to start: CLBlast compiles its kernels once, in 14 s on PoCL."""
+_LIMITED_START_SECONDS = 10.0
+"""The same in a search with a time limit."""
 _LEADERS_SECONDS = 25.0
 """The least time for the leaders of a longer search; an H200 times 40 on 100 sizes in it."""
 
@@ -324,7 +328,11 @@ def _gained(
     if seconds:
         order = spread_order([row.problem.sizes for row in best], [best[0].problem.sizes])
         comparing = compare_with_installed(
-            info, [best[number] for number in order], objective.runner.device_number, seconds
+            info,
+            [best[number] for number in order],
+            objective.runner.device_number,
+            seconds,
+            _START_SECONDS if options.time_limit_seconds is None else _LIMITED_START_SECONDS,
         )
     defaults = default_configs(objective.space)
     default = default_seconds(rows, defaults, session.worth, session.is_undisturbed)

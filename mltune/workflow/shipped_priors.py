@@ -23,7 +23,7 @@ from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
 from mltune.measurement import Status
 from mltune.measurement.recording import Point, Recording
-from mltune.problem import Contraction, problem_type_name
+from mltune.problem import Contraction, parse_problem_type, problem_type_name
 from mltune.reading import parse_json, read_bytes
 from mltune.resources import data_folder
 from mltune.run.run_info import RunInfo, SearchedSpace
@@ -89,6 +89,8 @@ def _packs(info: RunInfo, space: UnionSpace) -> Iterable[str]:
     ranked = []
     for pack in packs():
         if not (pack.name[0] == problem[0] and pack.name.count("_") == problem.count("_")):
+            continue
+        if parse_problem_type(pack.name).compute is not info.contraction.compute:
             continue
         name = f"{SHIPPED}{pack.parent.name}/{pack.name}"
         kernels = of_selector(read_selector(pack / SELECTOR_NAME), name)

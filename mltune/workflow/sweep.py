@@ -25,22 +25,16 @@ from mltune.runner.observe import ENERGY
 from mltune.space.config import Config
 from mltune.space.names import outside_names
 from mltune.tuning.families import family_named
+from mltune.tuning.new_run import default_folder, handwritten_space, new_run_info, timing_of
 from mltune.tuning.progress import Show
 from mltune.tuning.queue import Job, ListQueue
 from mltune.tuning.recorder import AtOnce
-from mltune.tuning.search_options import (
-    COLD,
-    SearchOptions,
-    asked_contraction,
-    default_folder,
-    handwritten_space,
-    new_run_info,
-    newest_run,
-)
+from mltune.tuning.resumed_run import newest_run
+from mltune.tuning.search_options import SearchOptions, asked_contraction
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.trial import Trial
 from mltune.tuning.tuner import Tuner
-from mltune.workflow.run_setup import of_model
+from mltune.workflow.run_setup import of_model, open_runner
 
 SWEEP = "sweep"
 """The sampler's name in `run.json`."""
@@ -213,26 +207,26 @@ def _begin(options: SweepOptions) -> tuple[Run, WorkerRunner]:
     if not options.kernels:
         raise UsageError("sweep: needs the JSON file of a kernel (such as spaces/handwritten)")
     kernels = tuple(_with_local_sizes(each, options) for each in read_files(options.kernels))
-    runner = WorkerRunner(
+    asked = SearchOptions(
+        sizes=options.sizes,
+        alpha=options.alpha,
+        beta=options.beta,
+        samples=options.samples,
+        cache=options.cache,
+        observers=options.observers,
+        seed=options.seed,
+        kernels=options.kernels,
+        command=options.command,
+    )
+    runner = open_runner(
         options.device or "auto",
         family_named(HANDWRITTEN, "sweep", to_text(kernels)),
-        precisions=(asked_contraction(SearchOptions(), kernels).precision,),
-        **_given(samples=options.samples, observers=options.observers),
-        cold=options.cache == COLD,
+        (asked_contraction(asked, kernels).precision,),
+        timing_of(asked),
         seed=options.seed,
+        observers=options.observers or (),
     )
     try:
-        asked = SearchOptions(
-            sizes=options.sizes,
-            alpha=options.alpha,
-            beta=options.beta,
-            samples=options.samples,
-            cache=options.cache,
-            observers=options.observers,
-            seed=options.seed,
-            kernels=options.kernels,
-            command=options.command,
-        )
         info = new_run_info(asked, runner.device, (handwritten_space(kernels),), kernels)
         names = outside_names(info.device, info.contraction)
         configs = parse_space(info.space_text, info.space).bind(names).size
@@ -249,14 +243,13 @@ def _resume(options: SweepOptions) -> tuple[Run, WorkerRunner]:
     try:
         if info.sampler != SWEEP:
             raise UsageError(f"{run.folder}: is no sweep; continue it with mltune search --resume")
-        opened = WorkerRunner(
+        opened = open_runner(
             options.device or info.device.uuid or info.device.name,
             family_named(info.family, str(run.folder), info.kernels),
-            precisions=(info.contraction.precision,),
-            samples=info.timing.samples,
-            observers=info.observers,
-            cold=info.timing.cache == COLD,
+            (info.contraction.precision,),
+            info.timing,
             seed=info.seed,
+            observers=info.observers,
         )
         runner = of_model(opened, info.device, run.folder)
     except BaseException:
@@ -269,7 +262,3 @@ def _with_local_sizes(kernel: Description, options: SweepOptions) -> Description
     if options.local_sizes is None:
         return kernel
     return replace(kernel, local_sizes=options.local_sizes)
-
-
-def _given(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}

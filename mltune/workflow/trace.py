@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import UsageError
-from mltune.files import file_error, write_atomically
+from mltune.files import file_error, refuse_unwritable, write_atomically
 from mltune.problem import problem_type_name
 from mltune.problem.call_file import calls_text
 from mltune.problem.calls import Calls
@@ -127,6 +127,7 @@ def trace(options: TraceOptions) -> TraceResult:
         raise UsageError("trace: needs a program: mltune trace -- PROGRAM ARGUMENTS")
     if not options.output.parent.is_dir():
         raise UsageError(f"{options.output}: there is no folder {options.output.parent}")
+    refuse_unwritable(options.output)  # now, as the program may run for hours
     library = build_library()
     with tempfile.TemporaryDirectory(prefix="mltune-trace-") as folder:
         began = time.monotonic()

@@ -101,7 +101,7 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
         raise UsageError(
             f"{options.folder}: was tuned before (--resume continues; -o names another folder)"
         )
-    if options.calls is None and options.problems is None:
+    if options.calls is None and not options.problems:
         raise UsageError("tune: needs --for CALLS.csv, or --problems such as sgemm,hgemm_nt")
     if options.calls is not None and options.sizes is not None:
         raise UsageError("--sizes: cannot go with --for, which names the sizes")

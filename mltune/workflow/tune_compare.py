@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from mltune.device import DeviceEntry
 from mltune.device_info import DeviceInfo
 from mltune.problem import Size, problem_of_size
 from mltune.run.run import read_info
+from mltune.shell import command
 from mltune.tuning.cross_sizes import spread_order, unseen_sizes
 from mltune.tuning.progress import Progress, Show
 from mltune.workflow.comparing import bench_apart
@@ -87,11 +88,28 @@ def compare_parts(
             lacking.append(f"{name} beside libraries: {document}")
             continue
         documents[name] = document
-        if disturbed := sum(bool(size["disturbed"]) for size in document["sizes"]):
-            lacking.append(f"{name}: other work disturbed {disturbed} of {len(sizes)} sizes")
-        if (left := len(sizes) - len(document["sizes"])) > 0:
-            lacking.append(f"{name}: no time to compare {left} of {len(sizes)} sizes")
-    return compared(documents, counts, names), tuple(lacking)
+    return compared(documents, counts, names), (*lacking, *_missing(documents, counts, chosen))
+
+
+def _missing(
+    documents: Mapping[str, Mapping[str, Any]],
+    counts: Mapping[str, Mapping[tuple[int, ...], int]],
+    chosen: Sequence[Chosen],
+) -> list[str]:
+    """Return what is unknown of the sizes that were to be compared, of all problem types."""
+    asked = sum(len(counts[name]) for name in documents)
+    timed = [size for document in documents.values() for size in document["sizes"]]
+    disturbed = sum(bool(size["disturbed"]) for size in timed)
+    lines = []
+    if disturbed:
+        again = ""
+        if disturbed == len(timed):
+            example = command("mltune", "bench", chosen[0].selector.parent)
+            again = f" (on a quiet machine, compare again: {example})"
+        lines.append(f"other work disturbed {disturbed} of {asked} sizes{again}")
+    if len(timed) < asked:
+        lines.append(f"no time to compare {asked - len(timed)} of {asked} sizes")
+    return lines
 
 
 def _sizes(chosen: Chosen, device: DeviceInfo, seed: int) -> tuple[Size, ...]:

@@ -111,9 +111,9 @@ def plan_of_calls(
         name = problem_type_name(contraction)
         fitting = [each for each in group if fits(_problem(each), device)]
         if len(fitting) < len(group):
-            left_out.append(
-                LeftOut(what=f"{len(group) - len(fitting)} sizes of {name}", reason="too large")
-            )
+            too_large = len(group) - len(fitting)
+            what = f"{too_large} size{'s' * (too_large > 1)} of {name}"
+            left_out.append(LeftOut(what=what, reason="too large"))
         families, reason = _families(contraction, device, spaces)
         if reason or not fitting:
             left_out.append(LeftOut(what=name, reason=reason or "no size fits on the device"))

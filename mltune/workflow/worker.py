@@ -25,9 +25,11 @@ from mltune.runner.capacity import fits, refuse_too_large
 from mltune.runner.live import WorkerRunner
 from mltune.runner.opening import Opening
 from mltune.space.names import outside_names
+from mltune.tuning.families import family_of_run
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Show
-from mltune.tuning.search_options import check_sampler_given, without_password
+from mltune.tuning.resumed_run import check_sampler_given
+from mltune.tuning.search_options import without_password
 from mltune.tuning.shared_tuning import SharedTuning
 from mltune.tuning.sharing import device_key, joined, own_seed
 from mltune.workflow.chosen_spaces import SearchSpace, bound_space, check_families
@@ -190,19 +192,20 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
 
 
 def _begin(options: WorkerOptions, url: URL, stack: ExitStack) -> tuple[RunInfo, WorkerRunner]:
-    """Return the study's options and a runner; `--wait` opens the device while it waits."""
-    opening = None
-    if options.wait_seconds:  # the device is opened meanwhile
-        opening = stack.enter_context(Opening(options.device, builders=options.builders))
+    """Return the study's options and a runner; the device is opened while the study is read."""
+    opening = stack.enter_context(Opening(options.device, builders=options.builders))
     asked = _await_study(url, options.study, options.wait_seconds)
     check_sampler_given(f"study {asked.id}", asked.sampler, options.sampler)
     opened = open_runner(
-        asked,
         options.device,
-        "worker",
+        family_of_run(asked, "worker"),
+        (asked.contraction.precision,),
+        asked.timing,
+        seed=asked.seed,
+        observers=asked.observers,
         builders=options.builders,
         opening=opening,
-        waits=opening is None,
+        waits=False,
     )
     return asked, stack.enter_context(opened)
 

@@ -14,7 +14,7 @@ from mltune.bench.figure import draw
 from mltune.bench.numpy_blas import NumpyBlas
 from mltune.bench.other_work import OtherWork
 from mltune.bench.task import Array, Task
-from mltune.problem import Precision, Problem, gemm_problem, parse_problem_type
+from mltune.problem import Contraction, Problem, gemm_problem, parse_problem_type
 
 
 def problem(order: int) -> Problem:
@@ -35,7 +35,7 @@ class Refuser:
 
     name = "refuser"
 
-    def describe(self, precision: Precision) -> str:
+    def describe(self, contraction: Contraction) -> str:
         return "refuser 1.0"
 
     def prepare(self, task: Task) -> NumpyBlas:
@@ -76,7 +76,7 @@ class Library:
     def __init__(self, name: str, log: list[str]) -> None:
         self.name, self._log = name, log
 
-    def describe(self, precision: Precision) -> str:
+    def describe(self, contraction: Contraction) -> str:
         return self.name
 
     def prepare(self, task: Task) -> Turns:

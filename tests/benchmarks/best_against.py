@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def best_of(recorded: Recorded) -> dict[Extents, Choice]:
-    """The config with the least median on each size; sizes are sorted."""
+    """Return the config with the smallest median time for each size, in the order of the sizes."""
     fastest: dict[Problem, tuple[float, Choice]] = {}
     for row in recorded.measurements:
         median = row.median
@@ -87,7 +87,7 @@ def best_of(recorded: Recorded) -> dict[Extents, Choice]:
 
 
 def exact_selector(contraction: Contraction, best: dict[Extents, Choice]) -> Selector:
-    """A selector with a kernel for each size, and the first of them for any other."""
+    """Return a selector with a kernel for each size; all other sizes get the first kernel."""
     kernels: dict[str, PortfolioKernel] = {}
     names = {}
     for size, (family, config) in best.items():

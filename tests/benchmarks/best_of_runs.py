@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def _best(folder: Path) -> tuple[Problem, Kernel]:
-    """The problem of a run, and the kernel that its final rounds chose."""
+    """Return the problem of a run, and the kernel that its final rounds chose."""
     with Run.open(folder) as run:
         (best,) = (choice.best for choice in choose(run.store.measurements()).values())
     kernel = FAMILIES[best.family].generate(best.problem.contraction, best.config)
@@ -61,7 +61,7 @@ def _best(folder: Path) -> tuple[Problem, Kernel]:
 
 
 def _numpy_seconds(problem: Problem) -> float:
-    """The time of numpy's product of the same sizes, column-major; once, after a warm-up."""
+    """Time numpy's product of the same sizes, column-major, once after a warm-up."""
     rng = np.random.default_rng(0)
     shapes = (problem.batch, problem.k, problem.m), (problem.batch, problem.n, problem.k)
     a, b = (rng.random(shape, np.float32).transpose(0, 2, 1) for shape in shapes)

@@ -32,14 +32,14 @@ SAMPLE_SECONDS = 0.01
 
 
 def core_seconds(product: Product, count: int) -> float:
-    """The process's time on the processor for one call, the mean of `count`."""
+    """Return the process's processor time for one call: the mean of `count` calls."""
     start = time.process_time()
     product.call_seconds(count)
     return (time.process_time() - start) / count
 
 
 def medians(contestants: list[Contestant], task: Task, rounds: int) -> dict[str, float]:
-    """The median of each contestant's times, which are taken in turns."""
+    """Return each contestant's median processor time; they are timed in turns."""
     products = {one.name: one.prepare(task) for one in contestants}
     for product in products.values():
         product.compute()  # compiles
@@ -73,7 +73,7 @@ def main() -> None:
         except NotPresentError as error:
             print(error)
     for one in contestants:
-        print(f"{one.name}: {one.describe(tuned.selector.contraction.precision)}")
+        print(f"{one.name}: {one.describe(tuned.selector.contraction)}")
     print("GFLOP/s of a core; size,", *(one.name for one in contestants), sep=" ")
     ratios: dict[str, list[float]] = {one.name: [] for one in contestants[1:]}
     for size in SIZES:

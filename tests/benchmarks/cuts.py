@@ -91,7 +91,7 @@ def _write(folder: Path, sample: Path) -> None:
 
 
 def _take_sample(folder: Path, count: int) -> None:
-    """Take the first measurements of a run that ships: these are what they really look like."""
+    """Return the first measurements of a shipped run, as real examples."""
     make_folder(folder)
     write_table(read_measurements(_RECORDED)[:count], folder / TABLE_NAME)
     write_info(read_info(_RECORDED), folder / INFO_NAME)
@@ -111,7 +111,7 @@ def _kill_often(root: Path, sample: Path, kills: int, chooser: random.Random) ->
 
 
 def _kill_once(folder: Path, sample: Path, chooser: random.Random) -> int:
-    """Let a writer work for a while, kill it, and return how many rows it said to be there."""
+    """Let a writer work for a while, kill it, and return how many rows it reported."""
     earlier = len(_stored(folder))
     command = [sys.executable, __file__, "--write", str(folder), str(sample)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
@@ -127,7 +127,7 @@ def _kill_once(folder: Path, sample: Path, chooser: random.Random) -> int:
 
 
 def _check_killed(folder: Path, said: int, rows: Sequence[Measurement]) -> str:
-    """Compare the rows with those that were committed; return what the writer was doing."""
+    """Compare the rows with the committed ones; return what the writer was doing."""
     found = _stored(folder)
     if not said <= len(found) <= said + 1:
         raise LostError(f"{folder}: {said} rows were committed, and {len(found)} are there")
@@ -152,7 +152,7 @@ def _stored(folder: Path) -> Sequence[Measurement]:
 
 @dataclass(frozen=True, slots=True)
 class _Damage:
-    """A way of spoiling the bytes of a file."""
+    """A way to damage the bytes of a file."""
 
     name: str
     spoil: Callable[[bytearray, random.Random], bytearray]
@@ -231,7 +231,7 @@ def _damage_often(root: Path, sample: Path, damages: int, chooser: random.Random
 
 
 def _make_whole(folder: Path, sample: Path) -> tuple[Sequence[Measurement], RunInfo]:
-    """Make a run with all files, the log of a writer that was killed included."""
+    """Make a run with all its files, also the log of a killed writer."""
     with Run.create(folder, read_info(sample)) as run:
         stored = [run.store.add(replace(row, id=0)) for row in read_measurements(sample)]
         export_csv(run, folder)
@@ -243,7 +243,7 @@ def _make_whole(folder: Path, sample: Path) -> tuple[Sequence[Measurement], RunI
 
 
 def _check_damaged(folder: Path, rows: Sequence[Measurement], info: RunInfo, what: str) -> str:
-    """Read and resume a damaged run; return what came of it."""
+    """Read and resume a damaged run; return the outcome."""
     before = {name: (folder / name).read_bytes() for name in _FILES if (folder / name).exists()}
     reading = _outcome(lambda: (read_measurements(folder), read_info(folder)), rows, info, what)
     for name, data in before.items():
@@ -281,7 +281,7 @@ def _outcome(
 
 
 def _check_salvaged(folder: Path, rows: Sequence[Measurement], what: str) -> int:
-    """How many rows of a damaged database can be saved; all of them must be true.
+    """Return how many rows of a damaged database can be saved; their values must be right.
 
     The number of a row is no part of the measurement, and may be damaged like the page it is in.
     """

@@ -47,7 +47,7 @@ Size = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Group:
-    """Sizes that are alike, and where their kernels are searched."""
+    """Similar sizes, and the space in which their kernels are searched."""
 
     takes: Callable[[int, int, int], bool]
     spaces: tuple[str, ...]
@@ -131,7 +131,7 @@ def main() -> int:
 
 
 def _jobs(types: Sequence[str], groups: Sequence[str], spaces: str | None) -> list[Job]:
-    """All groups that have sizes, those of the most work first."""
+    """Return all groups that have sizes, the largest work first."""
     jobs = []
     for group in groups:
         for kind in types:
@@ -217,7 +217,7 @@ def _print_ratios(rows: Sequence[dict[str, Any]], against: str) -> None:
 
 
 def _ratio(row: dict[str, Any], against: str) -> float | None:
-    """How many times as fast, by the device's clock; None if one of the two has no time."""
+    """Return the ratio of speeds by the device's clock; None if one of the two has no time."""
     ours, theirs = (
         row["contestants"].get(name, {}).get("kernel_seconds") for name in ("mltune", against)
     )

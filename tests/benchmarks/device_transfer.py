@@ -34,7 +34,7 @@ GPUS = {  # compute units and MHz, as their maker states them
 
 
 def device_named(name: str) -> DeviceInfo:
-    """What a driver would say of a GPU, as far as the cost model asks."""
+    """Return a GPU's description, as far as the cost model uses it."""
     units, clock_mhz = GPUS[name]
     return replace(GPU, name=name, uuid="", compute_units=units, clock_mhz=clock_mhz)
 

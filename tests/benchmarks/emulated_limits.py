@@ -87,7 +87,7 @@ def _search(run: Path, device: str, problem: str, spaces: str, sizes: str, budge
 
 
 def _statuses(run: Path) -> Counter[Status]:
-    """How the measurements ended that did not end well."""
+    """Count the failed measurements by their status."""
     with Run.open(run) as opened:
         found = Counter(each.status for each in opened.store.measurements())
     del found[Status.OK]

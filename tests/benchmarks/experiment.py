@@ -113,7 +113,7 @@ def _options() -> argparse.Namespace:
 
 
 class Builders:
-    """Processes that build kernels for the driver's disk cache; there may be none."""
+    """Processes that build kernels for the driver's disk cache; their number may be 0."""
 
     def __init__(self, device: str, count: int) -> None:
         context = multiprocessing.get_context("spawn")
@@ -127,14 +127,14 @@ class Builders:
             self._pool.terminate()
 
     def build(self, kernels: Sequence[Kernel]) -> None:
-        """Return when all of them are built, at once where there are no processes."""
+        """Return when all of them are built; at once if there are no processes."""
         if self._pool:
             self._pool.map(_build, kernels, chunksize=2)
 
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Buffers large enough for every size; each problem uses their beginnings."""
+    """Buffers that are large enough for every size; each problem uses the first part of them."""
 
     a: Any
     b: Any
@@ -142,19 +142,19 @@ class Operands:
 
 
 class Nearby:
-    """Which kernels to try on a size: those that were fast on the sizes around it."""
+    """Chooses the kernels to try on a size: those that were fast on neighbouring sizes."""
 
     def __init__(self) -> None:
         self._places: list[tuple[float, ...]] = []
         self._distances: list[dict[Config, float]] = []
 
     def note(self, problem: Problem, distances: dict[Config, float]) -> None:
-        """Keep how many times slower than the fastest each kernel was."""
+        """Record each kernel's time / the fastest kernel's time."""
         self._places.append(_place(problem))
         self._distances.append(distances)
 
     def order(self, problem: Problem, configs: Sequence[Config]) -> list[Config]:
-        """The kernels worth a try, the most promising first, so that others are given up soon."""
+        """Return the kernels to try, the most promising first: so slow ones are dropped early."""
         if not self._places:
             return list(configs)
         away = np.linalg.norm(np.array(self._places) - _place(problem), axis=1)
@@ -208,7 +208,7 @@ class Experiment:
         self._checks = self._checked_problems()
 
     def go(self) -> None:
-        """Take all steps of every group, until the time is up."""
+        """Perform all steps of every group, until the time limit."""
         started = time.monotonic()
         try:
             for number, group in enumerate(self._problems.groups, start=1):
@@ -282,7 +282,7 @@ class Experiment:
             nearby.note(problem, self._distances(problem, tried))
 
     def _distances(self, problem: Problem, configs: Sequence[Config]) -> dict[Config, float]:
-        """How many times slower than the fastest each kernel is that has a time."""
+        """Return time / fastest time for each kernel that has a time."""
         known = {config: self._seconds[config, problem] for config in configs}
         return {
             config: seconds / self._fastest[problem]
@@ -335,7 +335,7 @@ class Experiment:
         return execution.seconds
 
     def _scratch_of(self, nbytes: int) -> Any:
-        """Memory for the passes of a kernel: one buffer for all, as large as any needed it."""
+        """Return scratch memory for a kernel's passes: one buffer, which grows as needed."""
         if nbytes > self._scratch[0]:
             self._scratch = (0, None)  # freed before more is asked for
             self._scratch = (nbytes, self._device.allocate(nbytes))
@@ -429,7 +429,7 @@ def _open(spec: str) -> None:
 
 
 def _build(kernel: Kernel) -> None:
-    """Build for the driver's disk cache; mistakes are found when the kernel is measured."""
+    """Build for the driver's disk cache; errors are found when the kernel is measured."""
     assert _builder is not None  # the pool's processes begin with `_open`
     try:
         _builder.build(kernel)

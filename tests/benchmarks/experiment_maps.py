@@ -89,7 +89,7 @@ def _first(table: Table, svg: Path) -> None:
 
 
 def _selection(table: Table) -> None:
-    """What the methods lose on sizes held out of the grid."""
+    """Print the loss of the methods on held-out sizes of the grid."""
     kernels = tuple(
         PortfolioKernel(
             name=name, family="tiled", config=parse_kernel_name(name)[1], source_hash=""
@@ -116,13 +116,13 @@ def _selection(table: Table) -> None:
 
 
 def _order(name: str) -> tuple[int, int, str]:
-    """Small macro tiles first."""
+    """Sort key: small macro tiles first."""
     rows, columns = tile(parse_kernel_name(name)[1])
     return rows * columns, rows, name
 
 
 def _map(table: Table, label: str, colours: Sequence[str]) -> Markup:
-    """A cell per size, as wide as half the way to its neighbours; a path for each colour."""
+    """Draw a cell for each size, up to halfway to its neighbours; one path for each colour."""
     ms = sorted({m for m, _, _ in table.sizes})
     ns = sorted({n for _, n, _ in table.sizes})
     plot = Plot(
@@ -150,7 +150,7 @@ def _borders(extents: Sequence[int]) -> dict[int, tuple[float, float]]:
 
 
 def _hue(place: int, count: int) -> str:
-    """A colour of a kernel: hues in the order of the macro tiles, light and dark in turn."""
+    """Return a kernel's colour: hues in the order of macro tiles, light and dark in turn."""
     return f"hsl({300 * place / max(1, count - 1):.0f} 70% {(42, 62)[place % 2]}%)"
 
 

@@ -83,7 +83,7 @@ class Speedup:
 
     @property
     def speedup(self) -> float:
-        """1 where tuning gains nothing."""
+        """Speed of the tuned kernel / speed of the single kernel."""
         return self.tuned / self.single
 
 

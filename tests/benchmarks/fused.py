@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def fused(selector: Selector, epilogue: str) -> Selector:
-    """The same choice among the same configs, with an epilogue."""
+    """Return the same selector for kernels with an epilogue."""
     contraction = with_epilogue(selector.contraction, epilogue)
     portfolio, refused = [], []
     for number, kernel in enumerate(selector.portfolio):

@@ -100,11 +100,11 @@ class Target:
 
 
 class HangError(BaseException):
-    """A reader took too long; no reader may catch it."""
+    """A reader took too long. It is no `Exception`, so that no reader catches it."""
 
 
 class Watch:
-    """Notes what no reader may do. A hook cannot be taken off, so it is switched."""
+    """Records what readers must not do. An audit hook cannot be removed, so it has a switch."""
 
     _FORBIDDEN = (
         "os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen",
@@ -182,7 +182,7 @@ def _hang(_signal: int, _frame: object) -> None:
 
 
 def _try(target: Target, watch: Watch) -> str:
-    """Return `read`, `refused`, or what rule was broken."""
+    """Return `read`, `refused`, or the rule that was broken."""
     watch.seen, watch.is_on = "", True
     try:
         target.read(target.file)
@@ -201,7 +201,7 @@ def _try(target: Target, watch: Watch) -> str:
 
 
 def damaged(data: bytes, chooser: random.Random) -> bytes:
-    """Damage an example in one to four ways, or make up noise."""
+    """Damage an example in one to four ways, or return random bytes."""
     if chooser.random() < 0.02:
         return chooser.randbytes(chooser.choice((0, 1, 7, 200)))
     for _ in range(chooser.choice((1, 1, 1, 2, 4))):
@@ -249,7 +249,7 @@ def _lines(data: bytes, chooser: random.Random) -> bytes:
 
 
 def _json(data: bytes, chooser: random.Random) -> bytes:
-    """Replace, leave out or double a value somewhere inside of JSON."""
+    """Replace, remove or repeat a value somewhere in a JSON document."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -287,7 +287,7 @@ _WAYS = (_bits, _cut, _leave_out, _double, _insert, _lines, _json, _json, _json)
 
 
 def make_targets(folder: Path) -> list[Target]:
-    """List every reader with examples; some of these are made on the spot, in the folder."""
+    """Return every reader with examples; some of these are made in the folder first."""
     rows = read_measurements(_RECORDED)[:40]
     write_table(rows, folder / "table.csv.gz")
     table = (folder / "table.csv.gz").read_bytes()
@@ -435,12 +435,12 @@ _T4 = json.dumps(
 
 
 def _as_text(read: Callable[[str], object]) -> Callable[[Path], object]:
-    """A reader of a text that a person types, or that stands inside a file."""
+    """Make a reader of a text that a user types, or that is part of a file."""
     return lambda path: read(path.read_bytes().decode("utf-8", "surrogateescape"))
 
 
 def _zipped(archive: dict[str, bytes], name: str, data: bytes) -> bytes:
-    """An archive with one member exchanged: its checksums are right."""
+    """Return an archive with one member replaced, and right checksums."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as file:
         for member, whole in archive.items():
@@ -449,7 +449,7 @@ def _zipped(archive: dict[str, bytes], name: str, data: bytes) -> bytes:
 
 
 def _as_yaml(parse: Callable[[str, str], object]) -> Callable[[Path], object]:
-    """A reader of a text that is given its file's name, for messages."""
+    """Make a reader that also takes the file's name, for messages."""
     return lambda path: parse(read_text(path)[0], path.name)
 
 
@@ -467,7 +467,7 @@ def _read_store(path: Path) -> object:
 
 
 def _read_cells(path: Path) -> object:
-    """Read a row whose cells are what the JSON says: a database can give any type."""
+    """Read a database row from JSON: a cell can have any type."""
     try:
         cells = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
@@ -476,7 +476,7 @@ def _read_cells(path: Path) -> object:
 
 
 def _read_forest(path: Path) -> object:
-    """Read the trees with a manifest that fits them, as their forger would write it."""
+    """Read the trees with a manifest that fits them, as an attacker would write it."""
     return _forest(path, hashlib.sha256(path.read_bytes()).hexdigest())
 
 

@@ -36,7 +36,7 @@ text { fill: #9198a1 } .grid { stroke: #30363d } .one { stroke: #9198a1 }
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """How many times as fast mltune is at one size."""
+    """The ratio of speeds at one size."""
 
     m: int
     n: int
@@ -45,7 +45,7 @@ class Gain:
 
     @property
     def side(self) -> float:
-        """The side of the cube that takes as many operations."""
+        """The side of the cube with the same number of operations."""
         return math.cbrt(self.m * self.n * self.k)
 
     @property
@@ -120,7 +120,7 @@ def _dot(gain: Gain) -> str:
 
 
 def _wide(words: str) -> str:
-    """Words that a phone has no room for."""
+    """Return a text that is hidden on small screens."""
     return f'<tspan class="wide">{words}</tspan>'
 
 

@@ -2,9 +2,9 @@
 
     python tests/benchmarks/gpu_sizes.py
 
-Two of each kind, log-uniform: a matrix by a vector, by a few columns, few terms, and few tiles
-with long sums. The first of two has sides that are multiples of 16. No size of another suite is
-taken.
+Two of each kind, log-uniform: a matrix by a vector, by a few columns, few terms, few tiles
+with long sums, and the transposes of the first two. The first of two has sides that are multiples
+of 16. No size of another suite is taken.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ KINDS = (
     ((1024, 32768), (2, 8), (512, 8192)),
     ((64, 2048), (64, 2048), (16, 96)),
     ((24, 384), (24, 384), (1024, 16384)),
+    ((1, 1), (1024, 32768), (512, 8192)),
+    ((2, 8), (1024, 32768), (512, 8192)),
 )
 EACH = 2
 
 
 def main() -> None:
-    """Print them."""
+    """Print the sizes."""
     rng = np.random.default_rng(SEED)
     others = [name for name in suite_names() if name != "gpu"]
     known = {size.extents for size in parse_sizes(",".join(others))}

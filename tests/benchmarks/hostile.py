@@ -145,7 +145,7 @@ class PlantedFamily:
 
 
 class NoSampler(ConfigSampler):
-    """Proposes nothing: all configs of a search are given."""
+    """Proposes nothing; the study has a list of configs."""
 
     def __init__(self) -> None:
         # Of a single config no sampler is asked.
@@ -157,7 +157,7 @@ class NoSampler(ConfigSampler):
 
 
 def study_of(configs: Sequence[Config], sizes: int) -> TuningStudy:
-    """A study of a list of configs, in its order; their parameters may differ."""
+    """Make a study that tries a list of configs in order; their parameters may differ."""
     values: dict[str, dict[Value, None]] = {}
     for config in configs:
         for name, value in config.items():
@@ -168,7 +168,7 @@ def study_of(configs: Sequence[Config], sizes: int) -> TuningStudy:
 
 
 class Killer(threading.Thread):
-    """Kills the worker from outside, at random moments."""
+    """Kills the worker at random moments, from another thread."""
 
     def __init__(self, runner: WorkerRunner, kills: int, seed: int) -> None:
         super().__init__(daemon=True)
@@ -178,7 +178,7 @@ class Killer(threading.Thread):
         self.done = 0
 
     def run(self) -> None:
-        """Kill until there were enough kills; a process that is just gone does not count."""
+        """Kill until there were enough kills; a process that has already ended does not count."""
         while self.done < self._left:
             time.sleep(self._random.uniform(0.5, 3))
             pid = self._runner.worker_pid
@@ -210,7 +210,7 @@ def search(
     *,
     leaders: bool = True,
 ) -> tuple[list[Measurement], list[Choice]]:
-    """Run one search of a list of configs to its end, with or without the leaders' rounds."""
+    """Search a list of configs, with or without the final rounds."""
     info = RunInfo(
         mltune_version="", command=(), contraction=gemm(Precision.SINGLE), sizes=sizes,
         space="planted", space_text="", family="planted", device=runner.device, seed=0,

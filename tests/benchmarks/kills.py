@@ -36,7 +36,7 @@ class LostError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """One kill: what was committed before it, what was there after it."""
+    """One kill: the committed rows before it, and the rows after it."""
 
     number: int
     after_seconds: float
@@ -105,7 +105,7 @@ def _command(options: argparse.Namespace, folder: Path) -> list[str]:
 def _kill_once(
     options: argparse.Namespace, folder: Path, number: int, delay: float
 ) -> Kill | None:
-    """Start or resume, kill after a while, and check; None if it ended before."""
+    """Start or resume a run, kill it after a while, and check it; None if it ended before."""
     earlier = _rows(folder)
     process = subprocess.Popen(_command(options, folder), stdout=subprocess.DEVNULL)
     try:
@@ -176,7 +176,7 @@ def _rows(folder: Path) -> Sequence[Measurement]:
 
 
 def _unfinished(folder: Path, rows: Sequence[Measurement]) -> int:
-    """How many trials lack a size, although none of their measurements failed."""
+    """Return how many trials lack a size without a failed measurement."""
     if not rows:
         return 0
     with Run.open(folder) as run:
@@ -186,7 +186,7 @@ def _unfinished(folder: Path, rows: Sequence[Measurement]) -> int:
 
 
 def _children(pid: int) -> list[int]:
-    """The processes that a process has started and that still run, whichever thread did."""
+    """Return the running child processes of a process, of all its threads."""
     found: list[int] = []
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
@@ -195,7 +195,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _runs(pid: int) -> bool:
-    """Whether a process is there and no zombie."""
+    """Whether a process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

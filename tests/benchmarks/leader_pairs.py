@@ -37,17 +37,17 @@ Rows = dict[tuple[Problem, str], Measurement]
 
 
 def size_of(problem: Problem) -> Size:
-    """The size as tables have it."""
+    """The size, in the form that time tables use."""
     return Size(problem.m, problem.n, problem.k, problem.batch)
 
 
 def median_of(rows: list[Measurement]) -> Measurement:
-    """The row in the middle."""
+    """The row with the median time."""
     return sorted(rows, key=lambda row: row.median or 0.0)[len(rows) // 2]
 
 
 class Whole:
-    """A cross-benchmark in which all kernels met on all sizes."""
+    """A run in which all leaders were timed on all sizes."""
 
     def __init__(self, folder: Path) -> None:
         recorded = read_runs((folder,))
@@ -88,7 +88,7 @@ class Whole:
         return found, time.process_time() - began
 
     def judge(self, rows: Iterable[Measurement], held_out: Sequence[int]) -> tuple[float, ...]:
-        """What the times of some pairs are worth."""
+        """Judge the times of some pairs."""
         rows = list(rows)
         table = with_expected(TimeTable.from_measurements(rows, chosen=True), rows, self.device)
         best = dict(zip(self.table.sizes, self.table.best, strict=True))
@@ -98,7 +98,7 @@ class Whole:
         return float(np.exp(np.mean(timed))), float(np.exp(-rule.mean())), self._first(rows, test)
 
     def _first(self, rows: Sequence[Measurement], test: TimeTable) -> float:
-        """Of the model's first choices."""
+        """The geometric mean of best time / time of the model's first choice."""
         names = [kernel.name for kernel in self.table.kernels]
         seconds = np.full(self.table.seconds.shape, np.nan)
         places = {problem: place for place, problem in enumerate(self.problems)}
@@ -165,7 +165,7 @@ def main() -> None:
 
 
 def line(found: Sequence[float]) -> str:
-    """One line of figures."""
+    """Return one line of figures."""
     timed, best, rule, first, *seconds = found
     thought = f", chosen in {seconds[0]:.1f} s" if seconds else ""
     return f"timed {timed:.3f}: best {best:.4f}, rule {rule:.4f}, model {first:.4f}{thought}"

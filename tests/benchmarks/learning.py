@@ -68,7 +68,7 @@ class Bench:
     clock: DeviceClock
 
     def matrices(self, size: Size) -> list[cl_array.Array]:
-        """A, B and C of a problem type NN, column by column."""
+        """Return A, B and C of a problem type NN, column-major."""
         m, n, k = size
         behind_a = (m * k + 63) // 64 * 64
         parts = (
@@ -79,7 +79,7 @@ class Bench:
         return list(parts)
 
     def seconds(self, size: Size, kernel: int) -> float:
-        """One launch, by events; infinite where the kernel does not run."""
+        """Return the time of one launch by events; infinite if the kernel does not run."""
         try:
             _, events = self.tuned.enqueue(self.queue, *self.matrices(size), kernel=kernel)
         except (MltuneError, cl.Error):
@@ -88,7 +88,7 @@ class Bench:
         return float(events[-1].profile.end - events[0].profile.start) * 1e-9
 
     def in_train(self, size: Size, kernel: int, alone: float) -> float:
-        """A launch among many, of a kernel that takes so long alone."""
+        """Return the time of one launch in a sequence; `alone` is its time by itself."""
         matrices = self.matrices(size)
 
         def call(queue: cl.CommandQueue) -> None:
@@ -120,12 +120,12 @@ class Bench:
 
 
 def medians(runs: Sequence[Sequence[float]]) -> list[float]:
-    """Of each kernel; infinite where it has no time."""
+    """Seconds of each kernel; infinite if it has no time."""
     return [statistics.median(times) if times else float("inf") for times in runs]
 
 
 def drawn(tuned: TunedGemm, count: int, most_flops: float, seed: int) -> list[Size]:
-    """Sizes that were not measured."""
+    """Draw sizes that were not measured."""
     rng = np.random.default_rng(seed)
     found: list[Size] = []
     while len(found) < count:
@@ -139,7 +139,7 @@ def drawn(tuned: TunedGemm, count: int, most_flops: float, seed: int) -> list[Si
 
 
 class InPython:
-    """Calls as a Python program makes them, each of which waits for its result."""
+    """Calls from Python; each waits for its result."""
 
     def __init__(self, bench: Bench, selector: Path) -> None:
         self._bench, self._selector = bench, selector
@@ -242,7 +242,7 @@ class InC:
 
 
 def _matrix(matrix: cl_array.Array) -> list[object]:
-    """Buffer, offset and leading dimension."""
+    """Return a matrix's buffer, offset and leading dimension."""
     offset = matrix.offset // matrix.dtype.itemsize
     memory = matrix.base_data
     assert isinstance(memory, cl.MemoryObjectHolder)
@@ -254,7 +254,7 @@ def _matrix(matrix: cl_array.Array) -> list[object]:
 
 
 def learned_numbers(tuned: TunedGemm, file: Path, sizes: Sequence[Size]) -> list[int]:
-    """The kernel that a call launches now: the learned one, or else the rule's."""
+    """Return the kernel that a call launches now: the learned one, or else the rule's."""
     names = [kernel.name for kernel in tuned.selector.portfolio]
     rows = json.loads(file.read_text())["learned"] if file.exists() else []
     known = {tuple(row["size"]): names.index(row["kernel"]) for row in rows}
@@ -272,13 +272,13 @@ def say(name: str, times: Mapping[str, Runs], chosen: Sequence[int]) -> None:
 
 
 def told(found: Sequence[float]) -> str:
-    """Geometric mean, 10th percentile and minimum."""
+    """Return the geometric mean, the 10th percentile and the minimum."""
     mean = statistics.geometric_mean(max(share, 1e-9) for share in found)
     return f"{mean:.4f} / {float(np.percentile(found, 10)):.3f} / {min(found):.3f}"
 
 
 def thousand(way: InPython | InC, size: Size) -> float:
-    """Seconds of a thousand calls."""
+    """Return the seconds of a thousand calls."""
     begin = time.perf_counter()
     for _ in range(MANY):
         way.call(size)
@@ -398,7 +398,7 @@ def main() -> None:
 
 
 def clock_step(runs: Sequence[Sequence[Sequence[float]]]) -> str:
-    """The least difference between two of all times."""
+    """Return the smallest difference between two times: the step of the clock."""
     seen = sorted({round(seconds * 1e9) for each in runs for row in each for seconds in row})
     return f"clock step {min(np.diff(seen), default=0)} ns"
 

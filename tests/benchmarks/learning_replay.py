@@ -41,21 +41,21 @@ CALLS = (10, 100, 1000)
 
 @dataclass(frozen=True)
 class Case:
-    """A size that no rule knows, with the seconds of the portfolio's kernels."""
+    """A held-out size, with the seconds of the portfolio's kernels."""
 
     selector: Selector
     size: tuple[int, int, int, int]
     seconds: dict[int, float]
 
     def share(self, number: int) -> float:
-        """Of the portfolio's best."""
+        """Time of the portfolio's fastest kernel / time of a kernel."""
         return min(self.seconds.values()) / self.seconds[number]
 
 
 def cases(
     recorded: Recorded, table: TimeTable, settings: Settings, method: str, seeds: Sequence[int]
 ) -> Iterator[Case]:
-    """All sizes of which the chosen kernel was timed, for each seed."""
+    """Return all held-out sizes with a time of the chosen kernel, for each seed."""
     for seed in seeds:
         for train, test in folds(len(table.sizes), 4, seed):
             known = table.take(train)
@@ -80,7 +80,7 @@ def cases(
 
 @dataclass
 class Clock:
-    """Times of launches as events tell them."""
+    """Simulates the times of launches by events."""
 
     rng: random.Random
     step: float
@@ -98,7 +98,7 @@ class Clock:
 
 
 def learn(case: Case, clock: Clock, file: Path) -> tuple[list[float], float]:
-    """The share after some calls, and what a thousand took / what they take without learning."""
+    """Judge the speed after some calls, and a thousand calls with and without learning."""
     learner = Learner(case.selector, file)
     spent, found = 0.0, []
     for call in range(1, max(CALLS) + 1):

@@ -55,7 +55,7 @@ class Curves:
 
 
 class Search:
-    """A study that a sampler drives.
+    """A study with a sampler.
 
     A sampler that plans no sizes hears the geometric mean over all of them.
     """
@@ -72,7 +72,7 @@ class Search:
         return trial, Config.of(trial.params), tuple(sizes)
 
     def tell(self, trial: optuna.Trial, seconds: Mapping[int, float]) -> None:
-        """Say how long a trial took on its sizes."""
+        """Tell the study a trial's times by size."""
         for size, value in seconds.items():
             trial.report(value, size)
         if len(seconds) < self._count:
@@ -82,7 +82,7 @@ class Search:
 
 
 def one_value(name: str) -> Make:
-    """A sampler that hears only one value for each trial."""
+    """Return what makes a sampler that learns only one value for each trial."""
     return lambda space, seed, counts: make_sampler(name, space, seed)
 
 

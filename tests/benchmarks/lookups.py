@@ -88,13 +88,13 @@ def _row(
 
 
 def _without_map(selector: Selector) -> Selector:
-    """The rule alone, without the kernels that answer for exact sizes only."""
+    """Return a selector without the map and its kernels."""
     kernels = selector.portfolio[: len(selector.formulas) or None]
     return replace(selector, exact=(), portfolio=kernels)
 
 
 def _timed(selector: Selector, asked: Sequence[tuple[int, ...]]) -> tuple[int, list[float]]:
-    """Bytes of code and constants without the names of kernels, and nanoseconds."""
+    """Return the bytes of code and constants without kernel names, and the nanoseconds."""
     kernels = _kernels(selector)
     name = Library.of(selector, kernels).name
     text = "".join(f"{m} {n} {k} 1\n" for m, n, k in asked)
@@ -115,7 +115,7 @@ def _timed(selector: Selector, asked: Sequence[tuple[int, ...]]) -> tuple[int, l
 
 
 def _timed_in_python(selector: Selector, asked: Sequence[tuple[int, ...]]) -> float:
-    """Nanoseconds of a lookup that nothing has cached: median of 31 passes."""
+    """Return the nanoseconds of an uncached look-up: the median of 31 passes."""
     kernels = _kernels(selector)
     with tempfile.TemporaryDirectory() as place:
         WRITERS["python"].write(selector, kernels, Path(place))

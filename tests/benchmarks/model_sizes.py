@@ -55,7 +55,7 @@ class Decoder:
     words: int
 
     def call(self, layer: str, tokens: int) -> Call:
-        """A layer of the model on a number of tokens."""
+        """Return a layer of the model for a number of tokens."""
         m, k = {
             "query key value": (self.queries + 2 * self.keys, self.width),
             "attention output": (self.width, self.queries),
@@ -131,7 +131,7 @@ DECODERS: tuple[tuple[Decoder, str, tuple[int, ...]], ...] = (
 
 
 def language() -> Iterator[Call]:
-    """Language models: from one token, as a chat has them, to a batch of long texts."""
+    """Return language models: from one token, as in a chat, to a batch of long texts."""
     for model, layer, counts in DECODERS:
         for tokens in counts:
             yield model.call(layer, tokens)
@@ -146,7 +146,7 @@ def language() -> Iterator[Call]:
 
 
 def experts() -> Iterator[Call]:
-    """Mixtures of experts: routers, and experts on their share of the tokens."""
+    """Return mixtures of experts: routers, and experts on their share of the tokens."""
     for name, source, width, hidden, count, loads in (
         ("Mixtral 8x7B", "arXiv:2401.04088", 4096, 14336, 8, (2, 112)),
         ("Qwen3 30B-A3B", "arXiv:2505.09388", 2048, 768, 128, (1, 32, 256)),
@@ -162,7 +162,7 @@ def experts() -> Iterator[Call]:
 
 
 def training() -> Iterator[Call]:
-    """Gradients of layers for their inputs (NN) and for their weights (NT)."""
+    """Return gradients of layers by their inputs (NN) and by their weights (NT)."""
     for name, source, inputs, outputs, rows in (
         ("GPT-2 up", GPT_2.source, 768, 3072, 2048),
         ("Qwen2.5 0.5B down", QWEN_HALF.source, 4864, 896, 1024),
@@ -180,7 +180,7 @@ def training() -> Iterator[Call]:
 def pixels_last(
     name: str, source: str, side: int, inputs: int, outputs: int, window: int = 1
 ) -> Call:
-    """A convolution of one picture, channel by channel (NCHW)."""
+    """Return the product of a convolution of one image (NCHW)."""
     layer = f"{name} {window}x{window} {inputs}-{outputs} at {side}"
     return Call(side * side, outputs, inputs * window**2, "nn", layer, source)
 
@@ -194,14 +194,14 @@ def channels_last(
     window: int = 1,
     pictures: int = 1,
 ) -> Call:
-    """A convolution of some pictures, pixel by pixel (NHWC)."""
+    """Return the product of a convolution of several images (NHWC)."""
     several = f", {pictures} pictures" if pictures > 1 else ""
     layer = f"{name} {window}x{window} {inputs}-{outputs} at {side}{several}"
     return Call(outputs, pictures * side * side, inputs * window**2, "nn", layer, source)
 
 
 def vision() -> Iterator[Call]:
-    """Networks for pictures."""
+    """Return vision networks."""
     name, source = "ResNet-50", "arXiv:1512.03385"
     for side, inputs, outputs, window in (
         (112, 3, 64, 7),
@@ -268,7 +268,7 @@ def vision() -> Iterator[Call]:
 
 
 def recommendation() -> Iterator[Call]:
-    """Networks that recommend."""
+    """Return recommendation networks."""
     name, source = "DLRM", "arXiv:1906.00091"
     for layer, outputs, inputs, rows in (
         ("first bottom", 512, 13, 2048),
@@ -286,7 +286,7 @@ def recommendation() -> Iterator[Call]:
 
 
 def speech() -> Iterator[Call]:
-    """Recurrent networks, and Whisper."""
+    """Return recurrent networks, and Whisper."""
     source = "arXiv:1512.02595"
     for rows in (4, 24):
         yield Call(5280, rows, 1760, "tn", f"DeepSpeech 2 step of a GRU, {rows} voices", source)
@@ -310,7 +310,7 @@ def speech() -> Iterator[Call]:
 
 
 def diffusion() -> Iterator[Call]:
-    """The networks that draw."""
+    """Return networks that generate images."""
     name, source = "Stable Diffusion 1.5", "arXiv:2112.10752"
     for side, inputs, outputs in (
         (64, 4, 320),
@@ -336,7 +336,7 @@ GROUPS = (language, experts, training, vision, recommendation, speech, diffusion
 
 
 def suite() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """Give each group's name and its rows; a size of several layers stands at the first one."""
+    """Yield each group's name and rows; a size of several layers appears at the first one."""
     calls = [(group.__name__, call) for group in GROUPS for call in group()]
     merged: dict[tuple[int, int, int], list[tuple[str, Call]]] = {}
     for name, call in calls:

@@ -49,7 +49,7 @@ RULES: dict[str, Callable[[Measurement], float]] = {
 
 
 def main() -> int:
-    """Search under load, judge in quiet, print a table."""
+    """Search under load, judge without load, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--searches", type=int, default=20)
     parser.add_argument("--configs", type=int, default=60)
@@ -107,7 +107,7 @@ def main() -> int:
 
 @contextlib.contextmanager
 def _load(seed: int) -> Iterator[None]:
-    """Have as many processes as cores compute and rest, all at the same times."""
+    """Run as many processes as cores, which compute and rest at the same times."""
     context = multiprocessing.get_context("spawn")
     begin = time.time() + 1
     spinners = [
@@ -142,7 +142,7 @@ def _in_quiet(
     chosen: Set[Config],
     quantile: float,
 ) -> dict[Config, float]:
-    """Measure all configs in turns, then the fast and the chosen ones many times more."""
+    """Measure all configs in turns, and the fast and the chosen ones many more times."""
     samples: dict[Config, list[float]] = defaultdict(list)
 
     def measure(some: Sequence[Config]) -> None:

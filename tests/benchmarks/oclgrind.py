@@ -65,7 +65,7 @@ class Case:
 
 
 def cases(family: str, configs: int, seed: int) -> Iterator[Case]:
-    """Random configs of a family: on GEMMs of each transpose in turn, and a contraction."""
+    """Draw configs of a family, for GEMMs of all transposes in turn, and a contraction."""
     for number in range(configs):
         rng = random.Random(f"{seed} {family} {number}")
         precision = PRECISIONS[family][number % len(PRECISIONS[family])]
@@ -81,7 +81,7 @@ def cases(family: str, configs: int, seed: int) -> Iterator[Case]:
 
 
 def planted() -> Iterator[tuple[str, Case]]:
-    """One right kernel with each fault in turn."""
+    """Return a right kernel with each fault in turn."""
     contraction = gemm(Precision.SINGLE)
     config = Config.of(
         {
@@ -168,7 +168,7 @@ class Checker:
         return said or check(computed, layout, reference(problem, data)).fault
 
     def _news(self, allowed: str = "") -> str:
-        """The new lines of the log, without paragraphs that begin with an allowed text."""
+        """Return the new lines of the log, without paragraphs that begin with an allowed text."""
         text = self._log.read_text() if self._log.exists() else ""
         news, self._seen = text[self._seen :].strip(), len(text)
         paragraphs = [" ".join(each.split()) for each in news.split("\n\n")]

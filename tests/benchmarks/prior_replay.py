@@ -35,14 +35,14 @@ Curve = NDArray[np.float64]
 
 
 def some(recording: Recording, seed: int) -> Recording:
-    """A part of a record."""
+    """Return a random part of a record."""
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(recording.points))[:POINTS]
     return replace(recording, points=tuple(recording.points[number] for number in chosen))
 
 
 def shuffled(recording: Recording, seed: int) -> Recording:
-    """A part of a record whose times and failures went to other configs."""
+    """Return a part of a record with its outcomes shuffled."""
     part = some(recording, seed)
     outcomes = np.random.default_rng(seed + 1).permutation(len(part.points))
     return replace(
@@ -55,7 +55,7 @@ def shuffled(recording: Recording, seed: int) -> Recording:
 
 
 def priors(others: list[Recording], variant: str, seed: int) -> Iterator[list[Recording]]:
-    """Give the sets of priors that a variant tries, one search each."""
+    """Yield the sets of priors of a variant; each is one search."""
     if variant == "cold":
         yield []
     elif variant == "all of all":

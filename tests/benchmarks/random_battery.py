@@ -1,6 +1,7 @@
 """Are kernels right on a device? Random problems on random kernels, each result checked in full.
 
     python -m tests.benchmarks.random_battery --device gpu --precisions shd --problems 2000
+    python -m tests.benchmarks.random_battery --device gpu --compute tf32 --families mma,wgmma
 
 For each precision, all families that write it take turns; a kernel's config is drawn as in
 `tests/contract/test_kernel_family.py` or from a space that suits the device, and computes a few
@@ -20,6 +21,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -32,12 +34,12 @@ from mltune.kernel.families import FAMILIES
 from mltune.kernel.needs import lacks
 from mltune.kernel.space_file import load_space
 from mltune.measurement import Status
-from mltune.problem import Contraction, Precision
+from mltune.problem import COMPUTE_TYPES, Contraction, Precision, parse_compute_type
 from mltune.resources import data_folder
 from mltune.runner import WorkerRunner
 from mltune.space.names import outside_names
 from mltune.space.space import Space
-from tests.contract.test_kernel_family import PRECISIONS, RANDOM_CONFIGS
+from tests.contract.test_kernel_family import PRECISIONS, random_config
 from tests.plain_mma import PlainMmaFamily
 from tests.plain_wgmma import PlainWgmmaFamily
 from tests.random_problems import random_gemm, random_sizes
@@ -59,7 +61,7 @@ class Battery:
         self._lock = threading.Lock()
 
     def draw(self) -> tuple[Key, int] | None:
-        """What to draw a kernel for next, with its number; None at the end."""
+        """Return the next problem type to draw a kernel for, and its number; None at the end."""
         with self._lock:
             left = {
                 key: wanted - sum(self.seen[key][each] for each in ("right", "wrong"))
@@ -85,6 +87,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--device", default="gpu")
     parser.add_argument("--precisions", default="shd")
+    parser.add_argument("--compute", choices=COMPUTE_TYPES, help="of single precision alone")
     parser.add_argument("--problems", type=int, default=2000, help="of each precision")
     parser.add_argument("--each", type=int, default=16, help="problems of a kernel")
     parser.add_argument("--most", type=int, default=400, help="rows, columns and terms")
@@ -97,7 +100,7 @@ def main() -> int:
     families: dict[str, KernelFamily] = {**FAMILIES, **(PLAIN if options.plain else {})}
     names = options.families.split(",")
     wanted: dict[Key, int] = {}
-    for letter in options.precisions:
+    for letter in "s" if options.compute else options.precisions:
         able = [name for name in names if LETTERS[letter] in PRECISIONS[name]]
         wanted |= {(letter, name): -(-options.problems // len(able)) for name in able}
     info = choose(options.device).info
@@ -110,7 +113,8 @@ def main() -> int:
         worker.start()
     for worker in workers:
         worker.join()
-    print(f"{info.name}, driver {info.driver_version}, seed {options.seed}\n")
+    compute = f", compute type {options.compute}" if options.compute else ""
+    print(f"{info.name}, driver {info.driver_version}, seed {options.seed}{compute}\n")
     columns = ("right", "wrong", "failed", "not built", "kernels")
     print(f"| precision | family | {' | '.join(columns)} |\n{'|---' * (2 + len(columns))}|")
     for (letter, name), seen in battery.seen.items():
@@ -125,12 +129,15 @@ def _work(
     info: DeviceInfo,
     options: argparse.Namespace,
 ) -> None:
-    """One worker's share."""
+    """Compute one worker's share."""
     with WorkerRunner(options.device, FAMILIES["tiled"], samples=1) as runner:
         while (drawn := battery.draw()) is not None:
             (letter, name), number = drawn
             rng = random.Random(f"{options.seed} {letter} {name} {number}")
             types = random_gemm(rng, LETTERS[letter])
+            if options.compute:
+                compute = parse_compute_type(options.compute)
+                types = tuple(replace(each, compute=compute) for each in types)
             kernel = _kernel(rng, families[name], types, info)
             if kernel is None or (lacks(kernel, info) and not options.plain):
                 continue
@@ -141,8 +148,7 @@ def _work(
 def _kernel(
     rng: random.Random, family: KernelFamily, types: Sequence[Contraction], info: DeviceInfo
 ) -> Kernel | None:
-    """A kernel of a config as tests draw it, or of a space that suits the device."""
-    precision = types[0].precision
+    """Return a kernel of a random config, or of a config of a space that suits the device."""
     try:
         if rng.random() < 0.5:
             names = outside_names(info, types[0])
@@ -150,7 +156,7 @@ def _kernel(
             configs = rng.choice(_spaces(family.name, *names.items())).sample(draw, 1)
             if configs:
                 return family.generate(types[0], configs[0])
-        return family.generate(types[0], RANDOM_CONFIGS[family.name](rng, precision))
+        return family.generate(types[0], random_config(rng, family.name, types[0]))
     except MltuneError:
         return None
 

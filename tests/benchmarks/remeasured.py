@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _strip(source: Path, folder: Path, count: int, seed: int) -> None:
-    """Copy a run as if it had been cut off before its leaders, with some of its further sizes."""
+    """Copy a run without its final rounds, with some of its further sizes."""
     folder.mkdir(parents=True)
     with Run.open(source) as run:
         info, rows = run.info, run.store.measurements()
@@ -108,7 +108,7 @@ def _print(recorded: Recorded, again: Sequence[Recorded], options: argparse.Name
 
 
 def _aligned(one: TimeTable, like: TimeTable, rows: list[int]) -> Array:
-    """The same sizes and kernels of another table, in the same order."""
+    """Return the same sizes and kernels of another table, in the same order."""
     names = [kernel.name for kernel in one.kernels]
     mine = [one.sizes.index(like.sizes[row]) for row in rows]
     return one.seconds[np.ix_(mine, [names.index(kernel.name) for kernel in like.kernels])]
@@ -117,7 +117,7 @@ def _aligned(one: TimeTable, like: TimeTable, rows: list[int]) -> Array:
 def _held_out(
     name: str, recorded: Recorded, table: TimeTable, max_kernels: int
 ) -> list[NDArray[np.intp]]:
-    """The rule's choice for each size that it was not fitted to, for each split of the sizes."""
+    """Return the rule's choice for each held-out size, for each split of the sizes."""
     settings = Settings(
         max_kernels=max_kernels,
         compute_units=recorded.device.compute_units,

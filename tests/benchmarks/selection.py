@@ -88,13 +88,13 @@ def main() -> None:
 
 
 def _complete(table: TimeTable) -> TimeTable:
-    """Keep the kernels with a time on every size: without a time a choice cannot be judged."""
+    """Return the table of kernels with a time on every size, to judge every choice."""
     return table.only(np.flatnonzero(np.isfinite(table.seconds).all(axis=0)).tolist())
 
 
 @dataclass(frozen=True)
 class Boosted:
-    """The cost model's first choice, or the best of its first few, which were measured."""
+    """The cost model's first choice, or the best of its first few by measurement."""
 
     recorded: Recorded
     top: int
@@ -122,14 +122,14 @@ def _encoded(table: TimeTable) -> Array:
 
 
 def _cart(train: TimeTable, test: TimeTable, settings: Settings) -> Array:
-    """A classifier that learns each size's winner, as if all mistakes cost the same."""
+    """A classifier that learns each size's fastest kernel, without weights."""
     model = DecisionTreeClassifier(max_depth=12, random_state=0)
     model.fit(_encoded(train), train.log_ratios.argmin(axis=1))
     return np.asarray(test.log_ratios[np.arange(len(test.sizes)), model.predict(_encoded(test))])
 
 
 def _per_parameter(train: TimeTable, test: TimeTable, settings: Settings) -> Array:
-    """MLKAPS's way: a tree for each parameter; the measured kernel that agrees most is run."""
+    """The method of MLKAPS: a tree for each parameter; the nearest measured kernel is chosen."""
     winners = [train.kernels[column].config for column in train.log_ratios.argmin(axis=1)]
     wanted = {}
     for name in _varied([kernel.config for kernel in train.kernels]):
@@ -154,14 +154,14 @@ def _varied(configs: Sequence[Config]) -> list[str]:
 
 
 def _regression(train: TimeTable, test: TimeTable, settings: Settings) -> Array:
-    """One tree that predicts what every kernel loses; the least wins."""
+    """One tree that predicts the loss of every kernel; the smallest wins."""
     model = DecisionTreeRegressor(max_depth=12, min_samples_leaf=2, random_state=0)
     model.fit(_encoded(train), train.log_ratios)
     return _least(test, model.predict(_encoded(test)))
 
 
 def _forest(train: TimeTable, test: TimeTable, settings: Settings) -> Array:
-    """The same with 200 randomised trees."""
+    """The same with 200 extremely randomised trees."""
     model = ExtraTreesRegressor(n_estimators=200, random_state=0)
     model.fit(_encoded(train), train.log_ratios)
     return _least(test, model.predict(_encoded(test)))
@@ -218,7 +218,7 @@ def _held_out(table: TimeTable, settings: Settings, judge: Judge, seed: int) -> 
 
 
 def _row(name: object, losses: Sequence[Array]) -> str:
-    """Means over the splits of the figures of each split; the worst of all."""
+    """Return the means over the splits, and the worst of all."""
     speeds = [np.exp(-loss) for loss in losses]
     return (
         f"| {name} | {np.mean([np.exp(-loss.mean()) for loss in losses]):.4f} "
@@ -257,7 +257,7 @@ def _kernels(table: TimeTable, settings: Settings, seeds: Sequence[int]) -> None
 
 
 def _beyond(table: TimeTable, tolerance: float) -> Array:
-    """What `cover` counts: the loss of each kernel on each size, beyond the tolerance."""
+    """Return the loss of each kernel on each size beyond the tolerance, as `cover` counts it."""
     losses = np.maximum(table.log_ratios - np.log1p(tolerance), 0.0)
     return np.asarray(losses * table.size_weights[:, None])
 
@@ -293,7 +293,7 @@ def _exact_cover(table: TimeTable, tolerance: float, max_kernels: int) -> tuple[
 def _learning(
     table: TimeTable, settings: Settings, seeds: Sequence[int]
 ) -> dict[str, list[tuple[int, float]]]:
-    """For each method, sizes to learn from and the geomean on a quarter that is held out."""
+    """Return each method's training sizes, and its geometric mean on a held-out quarter."""
     curves: dict[str, list[tuple[int, float]]] = {name: [] for name in ("formulas", "tree")}
     print("\n| sizes to learn from | " + " | ".join(curves) + " |\n|---|" + "---|" * len(curves))
     most = len(table.sizes) * 3 // 4
@@ -311,7 +311,7 @@ def _learning(
 
 
 def _draw(curves: dict[str, list[tuple[int, float]]], recorded: Recorded, path: Path) -> None:
-    """The learning curves."""
+    """Draw the learning curves."""
     lost = {
         name: [(float(count), 100 * (1 / speed - 1)) for count, speed in curve]
         for name, curve in curves.items()

@@ -30,7 +30,7 @@ _RENAMED = {"small-vectors.yaml": "thin.yaml"}  # spaces that ship, since a run 
 
 
 def main() -> None:
-    """Write all."""
+    """Write all priors and the index."""
     lines = []
     for folder in sorted(RUNS.iterdir()):
         if not (folder / INFO_NAME).exists() or not (folder / TABLE_NAME).exists():
@@ -50,7 +50,7 @@ def main() -> None:
 def parts(
     recording: Recording, info: RunInfo, name: str
 ) -> Iterator[tuple[str, Recording, RunInfo]]:
-    """A run of one space as it is; of several, the configs of each that has a good many."""
+    """Yield a run of one space as it is, or the configs of each space that has enough."""
     if info.family in FAMILIES:
         yield name, recording, info
     if len(info.searched_spaces) < 2:
@@ -73,7 +73,7 @@ def parts(
 
 
 def _space_of(config: Config, info: RunInfo) -> SearchedSpace | None:
-    """The first space that has a config's family, parameters and values."""
+    """Return the first space that has a config's family, parameters and values."""
     for space in info.searched_spaces:
         file = parse_space(space.text, space.name)
         values = {one.name: one.values for one in file.parameters}

@@ -21,7 +21,7 @@ SEED = 2026
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What sizes fit.
+    """The limits of the sizes.
 
     Attributes:
         most_elements: of the three matrices together.

@@ -131,7 +131,7 @@ def _begin_run(place: Place) -> None:
 
 @contextmanager
 def _mltune(place: Place, *, shown: bool) -> Iterator[MakeTrial]:
-    """The queue and the study of a worker, without the measurements."""
+    """Yield what makes a trial with a worker's queue and study, without measurements."""
     info = place.info
     with Store(place.where, run=info.id) as store, joined(info, store, str(os.getpid())) as trials:
         study = new_study(info, _space(), own_seed(), simulated.ignore)
@@ -183,7 +183,7 @@ def _begin_study(place: Place) -> None:
 
 
 def _asked(study: optuna.Study) -> optuna.Trial:
-    """Ask for a trial, of a sampler that has read all trials there are."""
+    """Ask for a trial; the sampler has read all trials."""
     return study.ask(_distributions())
 
 
@@ -204,14 +204,14 @@ def _try(study: optuna.Study) -> FrozenTrial:
 
 @contextmanager
 def _piece_by_piece(place: Place) -> Iterator[MakeTrial]:
-    """The study that drives is the shared one: Optuna writes each parameter by itself."""
+    """Use the shared study directly: Optuna writes each parameter separately."""
     study = optuna.load_study(storage=_storage(place.where), study_name=_STUDY, sampler=_sampler())
     yield partial(_try, study)
 
 
 @contextmanager
 def _whole(place: Place) -> Iterator[MakeTrial]:
-    """A study in memory drives; the shared one gets each trial when it has ended.
+    """Use a study in memory; the shared study gets each trial when it has ended.
 
     No process sees which trials run elsewhere, and nothing keeps two from trying one config.
     """
@@ -235,7 +235,7 @@ def _whole(place: Place) -> Iterator[MakeTrial]:
 
 @contextmanager
 def _in_memory(place: Place) -> Iterator[MakeTrial]:
-    """What Optuna and the sampler take by themselves."""
+    """Use a study in memory alone, to measure Optuna's and the sampler's own time."""
     study = optuna.create_study(sampler=_sampler())
     yield partial(_try, study)
 
@@ -244,11 +244,11 @@ def _in_memory(place: Place) -> Iterator[MakeTrial]:
 
 
 class _TakenError(Exception):
-    """Another process has the config."""
+    """Another process has claimed the config."""
 
 
 class _QueueStorage(InMemoryStorage):
-    """The shortest storage that claims its trials from mltune's queue and hears of the others'.
+    """A minimal storage: claims trials from mltune's queue, and learns those of others.
 
     Optuna numbers a trial and then gives it its parameters one by one, so only the last of them
     can claim the config; numbers are this process's. What runs elsewhere is not told. A storage
@@ -305,7 +305,7 @@ def _told(config: Config, logs: Iterable[tuple[int, float]]) -> FrozenTrial:
 
 @contextmanager
 def _behind_interface(place: Place) -> Iterator[MakeTrial]:
-    """Our tables behind Optuna's `BaseStorage`."""
+    """Use mltune's tables through Optuna's `BaseStorage`."""
     with (
         Store(place.where, run=place.info.id) as store,
         joined(place.info, store, str(os.getpid())) as trials,
@@ -315,7 +315,7 @@ def _behind_interface(place: Place) -> Iterator[MakeTrial]:
 
 
 def _nothing(place: Place) -> None:
-    """Begin nothing: the study is in memory."""
+    """Do nothing: the study is in memory."""
 
 
 _WAYS = (
@@ -418,7 +418,7 @@ def _work(way: Way, place: Place, folder: Path, share: int, options: argparse.Na
 
 @contextmanager
 def _place(way: Way, server: postgres.Server, folder: Path) -> Iterator[tuple[Place, int | None]]:
-    """Where the study is shared, and the number of the proxy's process if there is one."""
+    """Yield the place of the study, and the process number of the proxy if there is one."""
     info = simulated.run_info(_SPACE, 10**6, _SIZES)
     url = server.url.render_as_string(hide_password=False)
     match way.storage:
@@ -444,7 +444,7 @@ def _serve(url: str, port: int) -> None:
 
 
 def _servers_seconds(server: postgres.Server, proxy: int | None) -> float:
-    """What PostgreSQL's ended processes and the proxy have used of the processor."""
+    """Return the processor time of PostgreSQL's ended processes and of the proxy."""
     used = postgres.cpu_seconds(server.pid, of_ended_children=True)
     return used + (postgres.cpu_seconds(proxy) if proxy is not None else 0.0)
 

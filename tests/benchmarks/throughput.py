@@ -88,7 +88,7 @@ def _percent(answer: Mapping[str, Any]) -> str:
 
 
 def _run_apart(contestant: str) -> dict[str, Any] | None:
-    """Start a contestant with empty caches; None when it cannot run here."""
+    """Start a contestant with empty caches; None if it cannot run here."""
     with tempfile.TemporaryDirectory() as caches:
         made = {name: str(Path(caches) / name) for name in _CACHES}
         for folder in made.values():
@@ -192,7 +192,7 @@ def _kernel_tuner(device: str, configs: Sequence[Config], size: Size) -> dict[st
 
 
 def _arguments(problem: Problem, kernel: Kernel) -> tuple[list[Any], list[Any]]:
-    """What Kernel Tuner passes to every kernel, and what C must be afterwards."""
+    """Return the arguments that Kernel Tuner passes to every kernel, and the expected C."""
     data = operands(problem, 0)
 
     def inside(tensor: str) -> np.ndarray[Any, Any]:

@@ -35,7 +35,7 @@ HOPPER = replace(devices.GPU, compute_capability=90)
 
 
 def made_up(config: Config, flops: np.ndarray) -> np.ndarray:
-    """Seconds by size: a level of the family, a part of each value, and luck."""
+    """Return simulated seconds by size: of the family, of each value, and noise."""
     level = 0.3 * (zlib.crc32(str(config["family"]).encode()) % 5)
     parts = [
         0.5 * (zlib.crc32(f"{name} {value}".encode()) % 1000) / 1000

@@ -87,7 +87,7 @@ def _run(url: str, options: argparse.Namespace) -> list[str]:
 
 
 def _measured(ask: simulated.Ask, numbers: list[int]) -> int:
-    """How many measurements the named processes added, by the name in the timestamp."""
+    """Return how many measurements the named processes added, by the name in the timestamp."""
     names = " OR ".join(f"timestamp LIKE '{number} %'" for number in numbers)
     return int(ask(f"SELECT count(*) FROM mltune_measurements WHERE {names}")[0][0])
 

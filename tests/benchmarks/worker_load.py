@@ -39,7 +39,7 @@ _COLUMNS = (
 
 
 class Timed(SharedTrials):
-    """A queue that notes how long its calls take."""
+    """A queue that measures how long its calls take."""
 
     def __init__(self, queue: SharedTrials, calls: dict[str, list[float]]) -> None:
         self.__dict__.update(queue.__dict__)

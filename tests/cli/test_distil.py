@@ -47,7 +47,7 @@ def test_a_weak_result_says_what_to_do_before_what_comes_next(
 
     weak = next(number for number, line in enumerate(lines) if line.startswith("weak: 0.866 of"))
     assert lines[weak - 1].startswith("a single kernel answers for all other sizes: neither")
-    assert lines[weak + 1].startswith("time the leaders on more sizes: mltune search --problem")
+    assert lines[weak + 1].startswith("time the leaders on more sizes: mltune search --resume")
     assert f"mltune search --resume --run {FOUR_SIZES} --budget 1800" in lines[weak + 2]
     assert lines[-1].startswith("next: mltune export")
 

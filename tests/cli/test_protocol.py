@@ -53,7 +53,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_dry_run_counts_and_builds_nothing(
     mltune: Command, file: Path, device_spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mltune.workflow.protocol.WorkerRunner", None)
+    monkeypatch.setattr("mltune.workflow.protocol.open_runner", None)
     command = ("protocol", file, "--dry-run", "--device", device_spec, "--builders", 0)
     planned = mltune(*command, "--json").json
     shown = mltune(*command)

@@ -491,3 +491,18 @@ def test_an_epilogue_is_searched_and_kept(
     refused = mltune(*asked, "--resume", "--epilogue", "relu")
     assert refused.code == 2
     assert "was begun with --epilogue bias_m,gelu, got relu" in refused.err
+
+
+def test_a_compute_type_is_searched_and_kept(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    asked = (*quick_search, "--run", str(folder))
+    result = mltune(*asked, "--compute", "tf32", "--json")
+
+    assert result.code == 0, result.err
+    assert result.json["problem"] == "sgemm_nn_tf32"
+    assert mltune(*asked, "--resume", "--compute", "TF32").code == 0
+    refused = mltune(*asked, "--resume", "--compute", "bf16")
+    assert refused.code == 2
+    assert "was begun with --compute tf32, got bf16" in refused.err

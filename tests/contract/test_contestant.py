@@ -81,7 +81,7 @@ def test_it_computes_what_it_is_timed_on(contestant: Contestant, problem_type: s
         assert task.relative_error(product.compute()) < 20 * np.finfo(task.dtype).eps
     finally:
         product.close()
-    assert contestant.name in contestant.describe(problem.contraction.precision).lower()
+    assert contestant.name in contestant.describe(problem.contraction).lower()
 
 
 @pytest.mark.parametrize("problem_type", ["cgemm_cn", "zgemm_nc_row"])

@@ -51,7 +51,7 @@ def device(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def product(
-    device: Device, kernel: Kernel, problem: Problem, times: int = 1
+    device: Device, kernel: Kernel, problem: Problem, follows: tuple[int, ...] = (0,)
 ) -> tuple[Array, list[Execution]]:
     """C after some launches of a kernel, from the numbers 0, 1, ... in all matrices."""
     sizes = {"a": problem.m * problem.k, "b": problem.k * problem.n, "c": problem.m * problem.n}
@@ -60,7 +60,7 @@ def product(
     for name, array in arrays.items():
         device.write(buffers[name], array)
     program = device.build(kernel)
-    runs = [device.launch(program, problem, **buffers) for _ in range(times)]
+    runs = [device.launch(program, problem, **buffers, follows=each) for each in follows]
     runs[-1].wait()
     device.read(buffers["c"], arrays["c"])
     return arrays["c"].reshape(problem.n, problem.m).T, runs
@@ -104,13 +104,30 @@ def test_launches_follow_each_other_in_order(device: Device, naive_kernel: MakeK
     problem = gemm_problem(gemm(Precision.SINGLE), 5, 3, 4, beta=1.0)
     c = np.arange(15, dtype=np.float32).reshape(3, 5).T
 
-    found, runs = product(device, naive_kernel(), problem, times=3)
+    found, runs = product(device, naive_kernel(), problem, follows=(0, 0, 0))
 
     for _ in range(3):
         c = expected(problem, c)
     assert found.tolist() == c.tolist()
     for before, after in pairwise(runs):
         assert before.ended_ns <= after.started_ns
+
+
+def test_launches_in_sequence_last_from_the_end_of_the_one_before(
+    device: Device, naive_kernel: MakeKernel
+) -> None:
+    problem = gemm_problem(gemm(Precision.SINGLE), 5, 3, 4, beta=1.0)
+    c = np.arange(15, dtype=np.float32).reshape(3, 5).T
+
+    found, runs = product(device, naive_kernel(), problem, follows=(0, 3, 1))
+
+    for _ in range(5):
+        c = expected(problem, c)
+    assert found.tolist() == c.tolist()
+    assert all(run.seconds > 0 for run in runs)
+    if "replay" not in type(device).__name__.lower():  # which does not know gaps
+        for before, after in pairwise(runs):
+            assert before.ended_ns == after.started_ns
 
 
 def test_a_launch_knows_its_times(device: Device, naive_kernel: MakeKernel) -> None:

@@ -2,8 +2,8 @@
 
 The random battery runs 10 problems on each of a few random configs, and a few contractions with
 several batch, free and summation indices; with epilogues, fewer of both. For the long form:
-`MLTUNE_BATTERY_CONFIGS=200 MLTUNE_BATTERY_CONTRACTIONS=300 MLTUNE_BATTERY_EPILOGUES=100 pytest -k
-random` on this file.
+`MLTUNE_BATTERY_CONFIGS=200 MLTUNE_BATTERY_CONTRACTIONS=300 MLTUNE_BATTERY_EPILOGUES=100
+MLTUNE_BATTERY_COMPUTE_TYPES=30 pytest -k random` on this file.
 """
 
 import os
@@ -17,7 +17,7 @@ from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import Kernel, KernelFamily
 from mltune.kernel.families import FAMILIES as SHIPPED
 from mltune.measurement import Status
-from mltune.problem import Contraction, Precision, gemm, gemm_problem
+from mltune.problem import ComputeType, Contraction, Precision, gemm, gemm_problem
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.plain_mma import NOT_OPTIMISED, PlainMmaFamily
@@ -36,6 +36,8 @@ CONFIGS = int(os.environ.get("MLTUNE_BATTERY_CONFIGS", "12"))
 PROBLEMS_PER_CONFIG = 10
 CONTRACTIONS = int(os.environ.get("MLTUNE_BATTERY_CONTRACTIONS", "12"))
 EPILOGUES = int(os.environ.get("MLTUNE_BATTERY_EPILOGUES", "3"))
+ROUNDED = int(os.environ.get("MLTUNE_BATTERY_COMPUTE_TYPES", "1"))
+COMPUTE_TYPES = tuple(each for each in ComputeType if each is not ComputeType.FULL)
 FAMILIES: dict[str, KernelFamily] = {
     **SHIPPED,
     "mma": PlainMmaFamily(),
@@ -256,6 +258,16 @@ RANDOM_CONFIGS = {
 """How to draw a config of each family."""
 
 
+def random_config(rng: random.Random, family: str, contraction: Contraction) -> Config:
+    """A config of a family for a problem type; with a compute type, `wgmma` has others."""
+    config = RANDOM_CONFIGS[family](rng, contraction.precision)
+    if family != "wgmma" or not contraction.rounds:
+        return config
+    left_out = ("split_into", "partial_sum_terms")
+    values = {name: value for name, value in config.items() if name not in left_out}
+    return Config.of({**values, "depth_u": 128 // contraction.compute.bytes})
+
+
 @pytest.fixture(scope="module")
 def checker(device_spec: str) -> Iterator[WorkerRunner]:
     """A runner with long limits that takes one sample."""
@@ -334,6 +346,31 @@ def test_random_epilogues_come_out_right(checker: WorkerRunner, family: str, num
     assert measurement.status is Status.OK, f"{kernel.name}: {measurement.message}"
 
 
+@pytest.mark.parametrize("family", ["direct", *STAND_INS])
+@pytest.mark.parametrize("compute", COMPUTE_TYPES)
+@pytest.mark.parametrize("number", range(ROUNDED))
+def test_random_compute_types_come_out_right(
+    checker: WorkerRunner, family: str, compute: ComputeType, number: int
+) -> None:
+    rng = random.Random(f"{family} {compute} {number}")
+    types = random_gemm(rng, Precision.SINGLE)
+    types = tuple(replace(each, compute=compute) for each in types)
+    types, kernel = _with_epilogue(rng, family, types)
+    tile = (*kernel.macro_tile, kernel.config.int("depth_u"))
+
+    for _ in range(PROBLEMS_PER_CONFIG):
+        problem = random_sizes(rng, rng.choice(types), tile, EXTENT[family])
+        measurement = checker.run_kernel(problem, kernel)
+
+        assert measurement.status is Status.OK, f"{kernel.name} {problem}: {measurement.message}"
+
+    contraction = replace(random_contraction(rng, Precision.SINGLE), compute=compute)
+    (contraction,), kernel = _with_epilogue(rng, family, (contraction,))
+    measurement = checker.run_kernel(random_strides(rng, contraction, PRODUCTS[family]), kernel)
+
+    assert measurement.status is Status.OK, f"{kernel.name}: {measurement.message}"
+
+
 def _with_epilogue(
     rng: random.Random, family: str, types: tuple[Contraction, ...]
 ) -> tuple[tuple[Contraction, ...], Kernel]:
@@ -341,7 +378,7 @@ def _with_epilogue(
     epilogue = random_epilogue(rng, types[0])
     types = tuple(replace(each, epilogue=epilogue) for each in types)
     while True:
-        config = RANDOM_CONFIGS[family](rng, types[0].precision)
+        config = random_config(rng, family, types[0])
         anything = {name: value for name, value in config.items() if name != "transpose_first"}
         if not types[0].is_gemm:
             config = Config.of(anything)

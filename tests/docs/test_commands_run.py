@@ -45,7 +45,6 @@ NOT_RUN = {
     ),
     "needs an NVIDIA GPU": (
         "mltune search --device gpu --problem sgemm_nn --space spaces/tiled-large-nvidia.yaml",
-        "mltune search --problem sgemm_nt --space spaces/mma-nvidia.yaml",
     ),
     "another program, from the network": ("pip install optuna-dashboard", "optuna-dashboard"),
     "needs a server and other hosts": ("createdb", "for host in", "srun mltune"),

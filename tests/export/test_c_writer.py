@@ -102,6 +102,7 @@ def test_the_example_is_right_and_agrees_with_numpy(
     [
         "sgemm_nn_bias_m_relu", "sgemm_nt_row_batched_bias_n_gelu", "dgemm_tn_silu",
         "hgemm_nn_row_bias_m_clamp", "hgemm_nn_gelu", "sgemm_nn_clamp", "zgemm_nc_bias_n",
+        "sgemm_nn_tf32", "sgemm_tn_half_bias_n",
     ],
 )  # fmt: skip
 def test_the_example_is_right_with_an_epilogue(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import pytest
 
@@ -47,6 +48,7 @@ WGMMA_DEPTHS: tuple[dict[str, int | str], ...] = (
     {"depth_u": 32, "partial_sum_terms": 32, "global_split_u": 2},
     {"depth_u": 32, "partial_sum_terms": 32, "split_into": "half"},
     {"depth_u": 64},
+    {"depth_u": 64, "warp_group_tile_0": 72},
 )
 PANELS = {"panels_0": 2, "panels_1": 4, "thread_tile_0": 8, "thread_tile_1": 4, "depth_u": 64}
 REGISTERS: dict[str, int | str] = {
@@ -89,10 +91,10 @@ CONFIGS: dict[str, list[dict[str, int | str]]] = {
 
 
 @cache
-def _kernel(family: str, config: Config, precision: Precision) -> object:
+def _kernel(family: str, config: Config, precision: Precision, transposes: str) -> object:
     """What is built and launched, without the name; None if the config is refused."""
     try:
-        kernel = FAMILIES[family].generate(gemm(precision, "t", "n"), config)
+        kernel = FAMILIES[family].generate(gemm(precision, *transposes), config)
     except UsageError:
         return None
     source = kernel.source.replace(kernel.name, "")
@@ -107,11 +109,11 @@ def test_every_declared_parameter_changes_the_kernel(family: str, name: str) -> 
     values = param.values or (1, 2, 4, 8, 16, 64, 512)
 
     assert any(
-        kernel != _kernel(family, Config.of(config), precision)
+        kernel != _kernel(family, Config.of(config), *kind)
         for config in CONFIGS[family]
         for value in values
-        for precision in (Precision.SINGLE, Precision.HALF, Precision.DOUBLE)
-        if (kernel := _kernel(family, Config.of({**config, name: value}), precision)) is not None
+        for kind in product((Precision.SINGLE, Precision.HALF, Precision.DOUBLE), ("tn", "nt"))
+        if (kernel := _kernel(family, Config.of({**config, name: value}), *kind)) is not None
     )
 
 

@@ -46,6 +46,13 @@ def test_passes_around_the_multiplying_one_walk_over_the_tiles_they_name() -> No
     assert launch.grids[2].global_size == (2 * 32, 4 * 4, 3)
 
 
+def test_tiles_of_two_indices_may_stand_one_after_the_other() -> None:
+    both = Pass(entry="both", work_group=(16, 1, 1), tile=(16, 64), over="il", then="j")
+    reach = extents(gemm_problem(KERNEL.contraction, 33, 16, 65), 1)
+
+    assert [evaluate(each, reach) for each in both.global_sizes] == [(3 + 1) * 16, 2, 1]
+
+
 def test_a_pass_may_take_the_whole_tiles_or_the_rim_only() -> None:
     def groups(m: int, n: int) -> list[tuple[int, ...]]:
         parts: tuple[Part, ...] = ("whole", "edge")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
 from mltune.kernel.space_file import load_space, parse_space
-from mltune.problem import Precision, gemm
+from mltune.problem import ComputeType, Precision, gemm
 from mltune.resources import data_folder
 from mltune.space.names import precision_names
 from tests.spaces import SHIPPED, each_of
@@ -108,6 +109,18 @@ def test_every_config_of_the_warpgroups_spaces_gives_a_kernel(
     assert space.default in space
     for config in space.sample(np.random.default_rng(0), 40):
         assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
+
+
+@pytest.mark.parametrize("name", ["wgmma-rounded-nvidia", "mma-nvidia", "mma-skinny-nvidia"])
+@pytest.mark.parametrize("compute", [ComputeType.TF32, ComputeType.BF16, ComputeType.HALF])
+def test_every_config_of_spaces_that_round_gives_a_kernel(name: str, compute: ComputeType) -> None:
+    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
+    space = loaded.bind({**LIMITS, **precision_names(Precision.SINGLE, compute=compute)})
+    contraction = replace(gemm(Precision.SINGLE), compute=compute)
+
+    assert space.default in space
+    for config in space.sample(np.random.default_rng(0), 40):
+        assert FAMILIES[loaded.family].generate(contraction, config).config == config
 
 
 @pytest.mark.parametrize("precision", list(Precision))

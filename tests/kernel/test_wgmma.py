@@ -110,11 +110,15 @@ def test_c_is_written_in_chunks_or_one_by_one(runner: WorkerRunner, beta: float)
         assert measured.status is Status.OK, f"{problem}: {measured.message}"
 
 
-@pytest.mark.parametrize(("problem_type", "columns"), [("hgemm_nn", 80), ("hgemm_tt", 72)])
+@pytest.mark.parametrize("dense", [0, 1])
+@pytest.mark.parametrize(
+    ("problem_type", "columns"), [("hgemm_nn", 80), ("hgemm_nt", 88), ("hgemm_tt", 72)]
+)
 def test_tiles_may_end_within_a_panel(
-    runner: WorkerRunner, problem_type: str, columns: int
+    runner: WorkerRunner, problem_type: str, columns: int, dense: int
 ) -> None:
     values = {"warp_groups_1": 1, "warp_group_tile_0": columns, "local_buffers": 3}
+    values |= {"dense_rest": dense}
     kernel = PlainWgmmaFamily().generate(parse_problem_type(problem_type), _config(**values))
 
     for m, n, k in ((160, 64, 64), (96, 70, 40), (83, 9, 130)):

@@ -87,7 +87,10 @@ def test_of_a_file_of_calls_only_the_named_problem_types_are_read(tmp_path: Path
         ("problem,m,n,k\n", "holds no calls"),
         ("m,n,k\n8,8,8\n", r"line 2: names no problem type \(a column 'problem', or --problems\)"),
         ("problem,m,n,k\nsgem,8,8,8\n", "line 2: problem: unknown 'sgem'"),
-        ("problem,m,n,k\nsgemm_nn,8,,8\n", "line 2: n must be a whole number, got ''"),
+        (
+            "problem,m,n,k\nsgemm_nn,8,,8\n",
+            "line 2: n must be a whole number of at most 15 digits, got ''",
+        ),
         ("problem,m,n,k\nsgemm_nn,8,0,8\n", "line 2: size '8x0x8'"),
         ("problem,m,n,k,batch\nsgemm_nn,8,8,8,2\n", "line 2: sgemm_nn has no batch, got 2"),
         ("problem,m,n,k,seconds\nsgemm_nn,8,8,8,nan\n", "line 2: seconds must be a number"),

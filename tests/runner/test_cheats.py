@@ -15,6 +15,9 @@ from mltune.measurement import Status
 from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.runner import WorkerRunner
+from mltune.runner.bench import Bench
+from mltune.runner.messages import Request
+from mltune.runner.timing import SamplingPlan
 from mltune.runner.workspace import Workspace
 from mltune.space.config import Config
 
@@ -158,6 +161,31 @@ def test_a_kernel_that_does_not_do_its_work_when_it_is_timed_is_wrong(
     assert re.search(cheat.words, measurement.message), measurement.message
     assert "\n" not in measurement.message
     assert runner.run_kernel(problem(cheat.beta), cheating(Cheat())).status is Status.OK
+
+
+@pytest.fixture(scope="module")
+def bench_of_a_gpu(device_spec: str) -> Bench:
+    device = open_device(device_spec)
+    device._info = replace(device.info, kind="gpu")  # type: ignore[attr-defined]
+    assert device.prefers_sequences
+    return Bench(device, lambda stage: None, 1 << 28)
+
+
+@pytest.mark.parametrize("cheat", [Cheat(), Cheat(beta=1.0), *CHEATS.values()])
+def test_cheats_are_found_between_sequences_too(bench_of_a_gpu: Bench, cheat: Cheat) -> None:
+    is_honest = not (cheat.before or cheat.after) and cheat.store == Cheat().store
+    request = Request(
+        problem=problem(cheat.beta),
+        kernel=cheating(cheat),
+        plan=SamplingPlan(samples=7),
+        seed=0,
+        run_seconds=30,
+    )
+
+    outcome = bench_of_a_gpu.measure(request)
+
+    assert outcome.status is (Status.OK if is_honest else Status.WRONG_RESULT), outcome.message
+    assert is_honest or re.search(cheat.words, outcome.message), outcome.message
 
 
 @pytest.mark.parametrize("watched", [True, False])

@@ -27,6 +27,22 @@ def test_a_request_survives_the_pipe(naive_kernel: Callable[..., Kernel], order:
     assert Request.from_json(json.loads(json.dumps(request.to_json()))) == request
 
 
+def test_a_kernel_is_sent_once_for_requests_in_a_row(naive_kernel: Callable[..., Kernel]) -> None:
+    first = Request(
+        problem=gemm_problem(gemm(Precision.SINGLE), 5, 6, 7),
+        kernel=naive_kernel(),
+        plan=SamplingPlan(samples=1),
+        seed=0,
+        run_seconds=1.0,
+    )
+    second = replace(first, seed=1)
+    other = replace(first, kernel=naive_kernel("syntax"))
+
+    assert second.to_json(first.kernel)["kernel"] is None
+    assert Request.from_json(second.to_json(first.kernel), first.kernel) == second
+    assert Request.from_json(other.to_json(first.kernel), first.kernel) == other
+
+
 def test_all_passes_survive_the_pipe(naive_kernel: Callable[..., Kernel]) -> None:
     contraction = gemm(Precision.SINGLE)
     kernel = replace(

@@ -18,6 +18,8 @@ H200 = replace(GPU, name="NVIDIA H200", compute_capability=90)
     ("problem", "size", "seconds"),
     [
         ("sgemm_nn", (4096, 4096, 4096), 2 * 4096**3 / 356.8e12),  # three products of halves
+        ("sgemm_nn_tf32", (4096, 4096, 4096), 2 * 4096**3 / 535e12),
+        ("sgemm_nn_bf16", (4096, 4096, 4096), 2 * 4096**3 / 1070e12),
         ("hgemm_nn", (4096, 4096, 4096), 2 * 4096**3 / 1070e12),
         ("dgemm_nn", (4096, 4096, 4096), 2 * 4096**3 / 66.9e12),
         ("sgemm_nn", (8192, 1, 8192), 4 * (8192**2 + 2 * 8192) / 4.8e12),

@@ -1,13 +1,15 @@
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mltune.problem import Contraction, Problem, gemm, gemm_problem
+from mltune.problem import ComputeType, Contraction, Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.runner.data import Array, Layout, operands
 from mltune.runner.validation import Verdict, check, reference
+from tests.rounded import rounded
 
 GEMMS = [
     gemm(precision, trans_a, trans_b, order, batched)
@@ -92,6 +94,49 @@ def test_halves_bound_is_neither_reached_by_rounding_nor_far_above_it(
     share = np.abs(values.astype(float) - right.values) / bounds
 
     assert 0.01 < share.max() < 0.6
+
+
+ROUNDED = [each for each in ComputeType if each is not ComputeType.FULL]
+
+
+def _with(compute: ComputeType, m: int, n: int, k: int) -> Problem:
+    return gemm_problem(replace(gemm(Precision.SINGLE), compute=compute), m, n, k, alpha=1.5)
+
+
+@pytest.mark.parametrize("compute", ROUNDED)
+@pytest.mark.parametrize("k", [1, 2, 5, 9, 10, 16, 64, 300])
+def test_elements_may_be_rounded_to_the_compute_type_and_no_more(
+    compute: ComputeType, k: int
+) -> None:
+    problem = _with(compute, 300, 300, k)
+    data = operands(problem, k)
+    a, b = (Layout.of(problem, t).elements(getattr(data, t)) for t in "ab")
+    right = reference(problem, data)
+    bounds = right.bounds.norms_a * right.bounds.norms_b + right.bounds.constant
+
+    def share(a: Array, b: Array) -> float:
+        computed = 1.5 * (a.astype(float) @ b.astype(float))
+        return float((np.abs(computed - right.values) / bounds).max())
+
+    assert share(a, b) < 1e-3  # a kernel may compute in full single precision
+    assert 0.2 < share(rounded(a, compute), rounded(b, compute)) < 1.0
+    coarser = ComputeType.BF16 if compute is not ComputeType.BF16 else None
+    if coarser is not None:
+        assert share(rounded(a, coarser), rounded(b, coarser)) > 1.5
+
+
+@pytest.mark.parametrize(
+    ("compute", "k"), [(ComputeType.TF32, 8192), (ComputeType.HALF, 8192), (ComputeType.BF16, 512)]
+)
+def test_a_missing_term_is_found_among_rounded_ones(compute: ComputeType, k: int) -> None:
+    problem = _with(compute, 33, 9, k)
+    data = operands(problem, 0)
+    a, b = (Layout.of(problem, t).elements(getattr(data, t)).astype(float) for t in "ab")
+    values = reference(problem, data).values.copy()
+    terms = a[32] * b[:, 8]
+    values[32, 8] -= 1.5 * next(term for term in terms[::-1] if abs(term) >= 0.25)
+
+    assert judge(problem, values).fault.startswith("1 of 297 elements are wrong: C[32, 8] is ")
 
 
 def test_an_error_of_a_fifth_is_found_in_half() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from mltune.kernel.abi import arguments, integers
 from mltune.problem import Contraction
-from mltune.runtime.launch import GemmKernel
+from mltune.runtime.gemm_kernel import GemmKernel
 
 NAIVE = """
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable

@@ -8,7 +8,7 @@ import pytest
 from mltune.runtime import ahead
 from mltune.runtime.ahead import built_ahead
 from mltune.runtime.building import is_kept
-from mltune.runtime.launch import GemmKernel
+from mltune.runtime.gemm_kernel import GemmKernel
 
 SOURCE = "__kernel void fill(__global int *x) { x[get_global_id(0)] = NUMBER; }"
 

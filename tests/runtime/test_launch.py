@@ -14,8 +14,9 @@ from pyopencl.tools import SVMAllocator
 from mltune.kernel import two_step_build
 from mltune.problem import Contraction, Precision, gemm, problem_type_name
 from mltune.problem.layout import memory_orders
-from mltune.runtime.building import second_step_text
-from mltune.runtime.launch import GemmError, GemmKernel, GemmType, Launcher
+from mltune.runtime.building import build, second_step_text
+from mltune.runtime.gemm_kernel import GemmError, GemmKernel, GemmType
+from mltune.runtime.launch import Launcher
 from tests.ptx_texts import BODY, HEAD, OTHERS, TWO_STEPS
 
 Write = Callable[[Contraction], GemmKernel]
@@ -291,10 +292,19 @@ def test_beta_zero_does_not_read_c(queue: cl.CommandQueue, naive_kernel: Write) 
     assert (get(c) == 3).all()
 
 
-def test_threads_share_the_built_kernels(queue: cl.CommandQueue, naive_kernel: Write) -> None:
+def test_threads_share_the_built_kernels(
+    queue: cl.CommandQueue, naive_kernel: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     contraction = gemm(Precision.DOUBLE)
     tuned = launcher(contraction, naive_kernel)
     wrong: list[int] = []
+    builds: list[object] = []
+
+    def counted(queue: cl.CommandQueue, *arguments: Any, **options: Any) -> Any:
+        builds.append(queue)
+        return build(queue, *arguments, **options)
+
+    monkeypatch.setattr("mltune.runtime.built_kernels.build", counted)
 
     def work(number: int) -> None:
         rng = np.random.default_rng(number)
@@ -314,9 +324,10 @@ def test_threads_share_the_built_kernels(queue: cl.CommandQueue, naive_kernel: W
         thread.join()
 
     assert wrong == []
-    assert len(tuned._built) == 1
+    assert len(builds) == 1
+    assert tuned.is_built(queue, 0)
     tuned.release()
-    assert not tuned._built
+    assert not tuned.is_built(queue, 0)
 
 
 def test_mistakes_are_one_line_that_says_what_is_wanted(

@@ -155,6 +155,18 @@ def test_conjugating_types_are_used_by_name_alone() -> None:
     assert len(both) == 2
 
 
+@pytest.mark.device
+def test_compute_types_are_used_by_name_alone() -> None:
+    both = tuned("sgemm_nn_tf32", "sgemm_nn")
+    rng = np.random.default_rng(9)
+    a, b = (numbers(rng, (5, 5), "float32", "F") for _ in "ab")
+
+    right(both(a, b), a, b)
+    right(both["sgemm_nn_tf32"](a, b), a, b)
+    with pytest.raises(UsageError, match="holds no problem type"):
+        tuned("sgemm_nn_tf32")(a, b)
+
+
 def test_what_is_not_held_is_one_line_with_what_to_do(queue: cl.CommandQueue) -> None:
     held = tuned("sgemm_nn", "dgemm_nn")
     a = cl_array.to_device(queue, np.zeros((4, 4), "float32"))

@@ -35,7 +35,7 @@ def test_an_unknown_device_gets_the_nearest_pack_and_the_command_that_tunes_it(
     (record,) = caplog.records
     assert record.getMessage() == (
         "nvidia-h100/sgemm: there is no such pack; nvidia-h200/sgemm_nn is used, which was tuned "
-        "for another device (tune yours: mltune search --problem sgemm_nn, then mltune distil)"
+        "for another device (tune yours: mltune tune --problems sgemm_nn -o tuned)"
     )
 
 

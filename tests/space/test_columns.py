@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mltune.kernel.space_file import load_space
-from mltune.problem import Precision
+from mltune.problem import ComputeType, Precision
 from mltune.resources import data_folder
 from mltune.space.constraint import Constraint, Derived
 from mltune.space.names import precision_names
@@ -32,7 +32,9 @@ def test_the_rules_of_shipped_spaces_say_the_same_of_one_point_and_of_many(
     precision = of_one.get(name, Precision.SINGLE)
     cpu_names = {"local_mem_bytes": 1 << 20} if name.endswith("cpu") else {}
     loaded = load_space(data_folder("spaces") / f"{name}.yaml")
-    space = loaded.bind({**gpu_names, **precision_names(precision), **cpu_names})
+    compute = ComputeType.BF16 if "rounded" in name else ComputeType.FULL
+    of_type = precision_names(precision, compute=compute)
+    space = loaded.bind({**gpu_names, **of_type, **cpu_names})
     ranks = points_in_and_about(space)
     configs = configs_of(space.parameters, ranks)
     allowed = space.allowed(ranks).tolist()

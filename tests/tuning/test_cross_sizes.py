@@ -14,7 +14,9 @@ from mltune.problem.sizes import parse_sizes
 from mltune.run.run_info import RunInfo
 from mltune.runner.capacity import fits
 from mltune.tuning.cross_sizes import default_cross_sizes, spread_order, unseen_sizes
-from mltune.tuning.search_options import SearchOptions, check_resumed, new_run_info
+from mltune.tuning.new_run import new_run_info
+from mltune.tuning.resumed_run import check_resumed
+from mltune.tuning.search_options import SearchOptions
 from tests.devices import CPU, GPU
 
 SGEMM = parse_problem_type("sgemm_nn")

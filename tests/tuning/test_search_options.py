@@ -12,14 +12,12 @@ import pytest
 from mltune.errors import UsageError
 from mltune.run.run_info import RunInfo, SearchedSpace
 from mltune.tuning.families import family_named
+from mltune.tuning.new_run import default_folder, new_run_info
+from mltune.tuning.resumed_run import check_resumed, newest_run
 from mltune.tuning.search_options import (
     UNLIMITED_BUDGET,
     SearchOptions,
     check_options,
-    check_resumed,
-    default_folder,
-    new_run_info,
-    newest_run,
     trials_asked,
 )
 

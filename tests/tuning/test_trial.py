@@ -85,19 +85,22 @@ def test_leaders_are_the_fastest_of_all_sizes_and_of_each(make: Make) -> None:
     assert [trial.number for trial in chosen] == [0, 1, 2]
 
 
-def test_a_size_that_a_trial_was_not_timed_on_counts_like_its_others(make: Make) -> None:
+def test_sizes_that_a_trial_was_not_timed_on_are_estimated_with_care(make: Make) -> None:
     rows = [
         *(make(0, 8, 1.0), make(0, 16, 4.0), make(0, 24, 16.0)),
         *(make(1, 8, 2.0), make(1, 16, 2.0), make(1, 24, 8.0)),
         *(make(2, 8, math.sqrt(0.5)), make(2, 16, math.sqrt(2.0))),  # half of the typical value
         *(make(3, 8, 0.1), make(3, 16, Status.TIMEOUT)),
+        make(4, 16, math.sqrt(8.0) * 5),  # five times the typical value
     ]
 
     values = values_over_all_sizes(group_trials(rows))
 
-    assert values.keys() == {0, 1, 2}
+    assert values.keys() == {0, 1, 2, 4}
     assert values[0] == pytest.approx(math.log(4))
-    assert values[2] == pytest.approx((values[0] + values[1]) / 2 - math.log(2))
+    typical = (values[0] + values[1]) / 2
+    assert values[2] == pytest.approx(typical - math.log(2) * (2 + 2 / 3) / 3)
+    assert values[4] == pytest.approx(typical + math.log(5))
     assert values_over_all_sizes(()) == {}
 
 

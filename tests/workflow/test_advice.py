@@ -13,8 +13,8 @@ from mltune.workflow.advice import advice
 
 RUN = Path("runs/one")
 MORE_SIZES = (
-    "time the leaders on more sizes: mltune search --problem sgemm_nn --cross-sizes spread-cpu "
-    "--prior runs/one"
+    "time the leaders on more sizes: mltune search --resume --run runs/one "
+    "--cross-sizes spread-cpu"
 )
 MORE_TRIALS = "find more kernels: mltune search --resume --run runs/one --budget 120"
 

@@ -154,7 +154,7 @@ def test_cut_off_after_every_measurement_it_ends_the_same(
         for after, resume in ((cut, False), (-1, True)):
             again = partial(Cut, replay, after)
             monkeypatch.setattr(
-                "mltune.workflow.protocol.WorkerRunner", lambda *_, make=again, **__: make()
+                "mltune.workflow.protocol.open_runner", lambda *_, make=again, **__: make()
             )
             result = run(options(folder, resume=resume, device=None))
             assert result.interrupted is (after == cut)

@@ -30,7 +30,7 @@ def test_a_trial_counts_with_the_mean_over_its_sizes(
     assert [(point.seconds, point.status) for point in recording.points] == [
         (pytest.approx(2.0), Status.OK),
         (None, Status.TIMEOUT),
-        (pytest.approx(0.2), Status.OK),
+        (pytest.approx(2.0 * 0.1**0.75), Status.OK),
     ]
     assert (recording.device, recording.problem) == ("pthread", "sgemm_nn")
 

@@ -70,3 +70,26 @@ def test_a_device_that_is_elsewhere_is_named(
 
     with pytest.raises(NoDeviceError, match="run: was measured on NVIDIA H200, which is not here"):
         replay(folder, 1, None)
+
+
+class _OpenedError(Exception):
+    """Raised in the place of opening a device."""
+
+
+def test_a_measurement_is_repeated_as_it_was_timed(
+    info: RunInfo, make: Make, save: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: dict[str, object] = {}
+
+    def open_device(*_: object, **options: object) -> None:
+        opened.update(options)
+        raise _OpenedError
+
+    monkeypatch.setattr("mltune.workflow.run_setup.WorkerRunner", open_device)
+    timing = replace(info.timing, samples=11, cache="cold", run_timeout_seconds=5.0)
+    folder = save("run", replace(info, timing=timing, seed=3), [make(0, 8, 1.0, family="tiled")])
+    with pytest.raises(_OpenedError):
+        replay(folder, 1, None)
+
+    asked = (opened["samples"], opened["cold"], opened["run_timeout_seconds"], opened["seed"])
+    assert asked == (11, True, 5.0, 3)

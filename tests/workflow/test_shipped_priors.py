@@ -61,7 +61,7 @@ def test_every_prior_of_the_index_can_be_read() -> None:
             "mma-nvidia",
             H100,
             "sgemm_nt",
-            {"sgemm-nt-nvidia-h200-mma", "sgemm-nt-nvidia-h100-mma-nvidia"},
+            {"sgemm-nt-nvidia-h100-2-mma-nvidia", "sgemm-nt-nvidia-h100-mma-nvidia"},
         ),
         (
             "wgmma-nvidia",
@@ -69,7 +69,12 @@ def test_every_prior_of_the_index_can_be_read() -> None:
             "hgemm_nt",
             {"hgemm-nt-nvidia-h100-wgmma-nvidia", "hgemm-tt-nvidia-h100-wgmma-nvidia"},
         ),
-        ("mma-nvidia", H100, "hgemm_tn", {"hgemm-nn-nvidia-h200-mma"}),
+        (
+            "mma-nvidia",
+            H100,
+            "hgemm_tn",
+            {"hgemm-nn-nvidia-h200-mma", "hgemm-nn-nvidia-h100-wide-mma-nvidia"},
+        ),
         ("packed-cpu", EPYC, "sgemm_nn", {"sgemm-nn-pocl"}),
         ("packed-cpu", replace(EPYC, name="cpu-Intel(R) Xeon(R)"), "sgemm_nn", set()),
         ("packed-cpu", EPYC, "dgemm_nn", set()),
@@ -99,8 +104,9 @@ def test_each_space_of_a_union_learns_from_runs_of_its_own(info: RunInfo) -> Non
     assert describe(names).startswith(f"begins with what {len(runs)} shipped runs on NVIDIA H200")
     assert sum(len(one._experts) for one in transfers if one is not None) == len(runs)
     pairs = zip(space.members, transfers, strict=True)
-    known = {member.name for member, one in pairs if one is not None}
-    assert {prior.space for prior in runs} <= known
+    known = [member for member, one in pairs if one is not None]
+    assert {member.name for member in known} <= {prior.space for prior in runs}
+    assert {prior.family for prior in runs} == {member.family for member in known}
 
 
 def test_the_kernels_of_packs_are_tried_first(info: RunInfo) -> None:

@@ -66,3 +66,28 @@ def test_of_calls_on_the_most_costly_ones_first(asked: list[tuple[int, ...]]) ->
     _compare(Part(contraction=gemm(Precision.SINGLE), sizes=SEARCHED, calls=6))
 
     assert asked == [size.extents for size in SEARCHED[::-1]]
+
+
+def test_unknown_sizes_of_all_problem_types_are_counted_together(
+    asked: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bench(*given: Any, **_: Any) -> dict[str, Any]:
+        return {"sizes": [{"size": given[3][0], "disturbed": ["mltune"], "contestants": {}}]}
+
+    monkeypatch.setattr("mltune.workflow.tune_compare.bench_apart", bench)
+    chosen = [
+        Chosen(
+            Part(contraction=gemm(precision), sizes=SEARCHED),
+            Path("run"),
+            Path("s/selector.json"),
+            (),
+        )
+        for precision in (Precision.SINGLE, Precision.DOUBLE)
+    ]
+    against, lacking = compare_parts(chosen, ("cublas",), ENTRY, 10, lambda _: None, 0)
+
+    assert against == ()
+    assert lacking == (
+        "other work disturbed 2 of 4 sizes (on a quiet machine, compare again: mltune bench s)",
+        "no time to compare 2 of 4 sizes",
+    )

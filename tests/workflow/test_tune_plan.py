@@ -68,7 +68,7 @@ def test_what_the_device_cannot_do_is_left_out_with_its_reason() -> None:
     (part,), left_out = plan_of_calls(calls, poor, SPACES)
 
     assert [size.extents for size in part.sizes] == [(8, 8, 8)]
-    assert left_out[0] == LeftOut(what="1 sizes of sgemm_nn", reason="too large")
+    assert left_out[0] == LeftOut(what="1 size of sgemm_nn", reason="too large")
     assert left_out[1].what == "dgemm_nn"
     assert "no double precision" in left_out[1].reason
 

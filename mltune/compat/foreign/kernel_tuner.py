@@ -9,12 +9,15 @@ from mltune.compat.foreign.document import Document
 from mltune.compat.foreign.rows import Row
 from mltune.errors import UsageError
 from mltune.measurement.measurement import Status
+from mltune.space.union import FAMILY
 
 _FAILURES = {
     "CompilationFailedConfig": Status.BUILD_ERROR,
     "RuntimeFailedConfig": Status.LAUNCH_ERROR,
     "InvalidConfig": Status.INVALID,
 }
+NONE = ""
+"""The value of a parameter that a row's kernel family lacks, as each row must have all."""
 _OLD_FAILURE = 1e20
 """The time that old versions wrote for a config that failed."""
 
@@ -38,6 +41,8 @@ def _row(where: str, value: Any, names: Sequence[str]) -> Row | str:
     if missing:
         return f"{where}: lacks parameter '{missing[0]:.80}'"
     values = {name: value[name] for name in names}
+    if FAMILY in values:
+        values = {name: each for name, each in values.items() if each != NONE}
     time = value.get("__error__", value.get("time"))
     if isinstance(time, str):
         return Row(where, values, None, _FAILURES.get(time, Status.INVALID))

@@ -11,6 +11,7 @@ from mltune.errors import UsageError
 from mltune.measurement.measurement import Status
 from mltune.measurement.recording import Point
 from mltune.space.config import Config, Value
+from mltune.space.union import FAMILY
 
 _PLAIN = (bool, int, float, str)
 _MOST_DIGITS = 18
@@ -29,6 +30,8 @@ class Row:
 def to_points(rows: Iterable[Row | str]) -> tuple[tuple[Point, ...], str]:
     """Convert rows to points; of several with the same config the last one counts.
 
+    Rows have the parameters of the first row, or of the first row of their kernel family.
+
     Args:
         rows: a text stands for a wrong row, with the reason.
 
@@ -40,22 +43,27 @@ def to_points(rows: Iterable[Row | str]) -> tuple[tuple[Point, ...], str]:
     """
     wrong: list[str] = []
     right: list[Row] = []
-    names: tuple[str, ...] = ()
+    names: dict[str, tuple[str, ...]] = {}
     for row in rows:
         if isinstance(row, str):
             wrong.append(row)
             continue
-        names = names or tuple(row.values)
-        if complaint := _complaint(row, names):
+        expected = names.setdefault(str(row.values.get(FAMILY, "")), tuple(row.values))
+        if complaint := _complaint(row, expected):
             wrong.append(f"{row.where}: {complaint}")
         else:
             right.append(row)
     if not right:
         raise UsageError(f"no usable row{f' ({wrong[0]})' if wrong else ''}")
-    columns = [_column([row.values[name] for row in right]) for name in names]
+    configs: list[dict[str, Value]] = [{} for _ in right]
+    for name in dict.fromkeys(name for row in right for name in row.values):
+        holders = [number for number, row in enumerate(right) if name in row.values]
+        values = _column([right[number].values[name] for number in holders])
+        for number, value in zip(holders, values, strict=True):
+            configs[number][name] = value
     points: dict[Config, Point] = {}
-    for row, *values in zip(right, *columns, strict=True):
-        config = Config.of(dict(zip(names, values, strict=True)))
+    for row, settings in zip(right, configs, strict=True):
+        config = Config.of(settings)
         points[config] = Point(config, row.seconds, row.status)
     return tuple(points.values()), _dropped(wrong)
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from mltune.compat.foreign.kernel_tuner import NONE
 from mltune.measurement.measurement import Status
 from mltune.measurement.recording import Point, Recording
 
@@ -33,11 +34,14 @@ _T4 = {
 
 
 def to_kernel_tuner(recording: Recording) -> Written:
-    """Write a Kernel Tuner cache; times are in milliseconds there."""
-    names = list(recording.points[0].config)
+    """Write a Kernel Tuner cache; times are in milliseconds there.
+
+    A parameter that a config's family lacks is the empty word there, as each row must have all.
+    """
+    names = _names(recording)
     rows = {
-        ",".join(str(point.config[name]) for name in names): {
-            **point.config.to_json(),
+        ",".join(str(point.config.get(name, NONE)) for name in names): {
+            **{name: point.config.get(name, NONE) for name in names},
             "time": _KERNEL_TUNER.get(point.status, _KERNEL_TUNER_OTHER)
             if point.seconds is None
             else _milliseconds(point.seconds),
@@ -50,14 +54,14 @@ def to_kernel_tuner(recording: Recording) -> Written:
         "problem_size": "",
         "tune_params_keys": names,
         "tune_params": {
-            name: list(dict.fromkeys(point.config[name] for point in recording.points))
+            name: list(dict.fromkeys(p.config.get(name, NONE) for p in recording.points))
             for name in names
         },
         "objective": "time",
     }
     # One row a line, as in Kernel Tuner's files, so that a truncated end costs one row.
-    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items())
-    text = json.dumps(document)[:-1] + ', "cache": {\n' + lines + "\n}}\n"
+    cache = ",\n".join(f"{json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items())
+    text = json.dumps(document)[:-1] + ', "cache": {\n' + cache + "\n}}\n"
     lost = (Status.CRASHED, Status.TIMEOUT, Status.WRONG_RESULT)
     return text, _merged(recording, lost, f"'{_KERNEL_TUNER_OTHER}'")
 
@@ -77,13 +81,14 @@ def to_t4(recording: Recording) -> Written:
 
 def to_csv(recording: Recording) -> Written:
     """Write a table: the parameters, the seconds, and the status."""
-    names = list(recording.points[0].config)
+    names = _names(recording)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*names, "seconds", "status"])
     for point in recording.points:
         seconds = "" if point.seconds is None else repr(point.seconds)
-        writer.writerow([*(point.config[name] for name in names), seconds, point.status.value])
+        values = (point.config.get(name, NONE) for name in names)
+        writer.writerow([*values, seconds, point.status.value])
     return text.getvalue(), ()
 
 
@@ -93,6 +98,11 @@ WRITERS: dict[str, Callable[[Recording], Written]] = {
     "t4": to_t4,
 }
 """The formats by their names on the command line."""
+
+
+def _names(recording: Recording) -> list[str]:
+    """Return the parameters of all configs: those of several families differ."""
+    return list(dict.fromkeys(name for point in recording.points for name in point.config))
 
 
 def _t4_row(point: Point) -> dict[str, Any]:

@@ -75,10 +75,10 @@ def _listed(entries: Sequence[Any]) -> str:
 
 
 def _problem_type(contraction: Contraction) -> dict[str, Any]:
-    if contraction.epilogue:
+    if contraction.beyond_blas:
         raise UsageError(
-            f"library logic: {problem_type_name(contraction)} has an epilogue, which is "
-            "not written"
+            f"library logic: {problem_type_name(contraction)} has {contraction.beyond_blas}, "
+            "which is not written"
         )
     name = gemm_name(contraction)
     if name is None or "_row" in name:

@@ -15,9 +15,10 @@ from mltune.device.opencl.quiet import built
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_ITEMS = 1 << 14
-COMPARISON_GROUP = 64  # work-items, if the device supports so many
-_FOUND = np.dtype([("wrong", "u8"), ("written", "u8"), ("place", "u8"), ("error", "f8")])
+_CPU_ITEMS, _GPU_ITEMS = 1 << 14, 1 << 17
+_NARROW = 1 << 32  # so many words need wider integers
+COMPARISON_GROUP = 128  # work-items, if the device supports so many
+_FOUND = np.dtype([("wrong", "u8"), ("outside", "u8"), ("place", "u8"), ("error", "f8")])
 _REALS = {2: "half", 4: "float", 8: "double"}
 
 
@@ -35,10 +36,14 @@ class OpenCLComparison:
         expected: Expected,
         group: int = COMPARISON_GROUP,
     ) -> None:
-        self._queue, self._group = queue, (group,)
+        is_cpu = context.devices[0].type & cl.device_type.CPU
+        items = _CPU_ITEMS if is_cpu else _GPU_ITEMS
+        self._queue, self._grid = queue, ((items,), (group,))
         self._expected = expected
-        self._compare, self._count = _kernels(context, expected.dtype, expected.pattern)
-        self._words = _words(np.dtype(expected.dtype))
+        words = expected.length * _words(np.dtype(expected.dtype))
+        self._compare = _kernel(
+            context, expected.dtype, expected.pattern, group, is_wide=words + items >= _NARROW
+        )
         try:
             self._right, self._norms_a, self._norms_b, self._dims = (
                 self._upload(context, array)
@@ -49,9 +54,8 @@ class OpenCLComparison:
                     np.array(expected.dims, np.uint64),
                 )
             )
-            write = cl.mem_flags.WRITE_ONLY
-            self._found = cl.Buffer(context, write, _ITEMS * _FOUND.itemsize)
-            self._written = cl.Buffer(context, write, _ITEMS * 8)
+            size = items // group * _FOUND.itemsize
+            self._found = cl.Buffer(context, cl.mem_flags.WRITE_ONLY, size)
         except cl.Error as error:
             raise LaunchError(f"no memory for the reference: {error}") from error
 
@@ -62,25 +66,21 @@ class OpenCLComparison:
             DeviceLostError: when the device fails.
         """
         expected = self._expected
-        found, written = np.empty(_ITEMS, _FOUND), np.empty(_ITEMS, np.uint64)
+        found = np.empty(self._found.size // _FOUND.itemsize, _FOUND)
         try:
             self._compare(
-                self._queue, (_ITEMS,), self._group,
-                result, expected.first, expected.count, self._right, self._norms_a,
-                self._norms_b, expected.constant, self._dims, len(expected.dims), self._found,
-            )  # fmt: skip
-            self._count(
-                self._queue, (_ITEMS,), self._group,
-                result, expected.length * self._words, self._written,
+                self._queue, *self._grid,
+                result, expected.length, expected.first, expected.count, self._right,
+                self._norms_a, self._norms_b, expected.constant, self._dims,
+                len(expected.dims), self._found,
             )  # fmt: skip
             cl.enqueue_copy(self._queue, found, self._found)
-            cl.enqueue_copy(self._queue, written, self._written)
         except cl.Error as error:
             raise DeviceLostError(f"the device failed a comparison: {error}") from error
         worst = found[found["error"].argmax()]
         return Difference(
             wrong=int(found["wrong"].sum()),
-            written_outside=bool(written.sum() != found["written"].sum()),
+            written_outside=bool(found["outside"].sum() != 0),
             place=int(worst["place"]),
             error=float(worst["error"]),
         )
@@ -99,8 +99,18 @@ def _words(dtype: np.dtype[Any]) -> int:
 
 
 @cache
-def _kernels(context: cl.Context, dtype_name: str, pattern: int) -> tuple[cl.Kernel, cl.Kernel]:
-    """Return the kernels that compare and count; pyopencl takes 1 ms to make one."""
+def _kernel(
+    context: cl.Context, dtype_name: str, pattern: int, group: int, *, is_wide: bool
+) -> cl.Kernel:
+    """Return the kernel that compares; pyopencl takes 1 ms to make one.
+
+    Args:
+        context: of the device.
+        dtype_name: of the result.
+        pattern: the byte that fills the buffer outside the result.
+        group: work-items of a group.
+        is_wide: whether 32 bits do not count the words; a GPU divides 64 bits slowly.
+    """
     dtype = np.dtype(dtype_name)
     parts = 2 if dtype.kind == "c" else 1
     real = _REALS[dtype.itemsize // parts]
@@ -112,16 +122,14 @@ def _kernels(context: cl.Context, dtype_name: str, pattern: int) -> tuple[cl.Ker
         "WORD": "ushort" if word == 2 else "uint",
         "WORDS": _words(dtype),
         "PATTERN": int.from_bytes(bytes([pattern]) * word, "little"),
+        "INDEX": "ulong" if is_wide else "uint",
+        "GROUP": group,
     }
     source = "".join(f"#define {name} {value}\n" for name, value in definitions.items())
     source += Path(__file__).with_name("comparison.cl").read_text(encoding="utf-8")
-    program = built(context, source)
-    compare, count = (
-        cl.Kernel(program, f"mltune_{name}") for name in ("compare", "count_written")
-    )
+    kernel = cl.Kernel(built(context, source), "mltune_compare")
     long, wide = np.uint64, np.float64
-    compare.set_scalar_arg_dtypes(
-        [None, long, long, None, None, None, wide, None, np.uint32, None]
+    kernel.set_scalar_arg_dtypes(
+        [None, long, long, long, None, None, None, wide, None, np.uint32, None]
     )
-    count.set_scalar_arg_dtypes([None, long, None])
-    return compare, count
+    return kernel

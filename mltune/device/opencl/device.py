@@ -20,13 +20,19 @@ from mltune.device.limits import check_launch, check_size, group_of
 from mltune.device.on_host import HostInspection
 from mltune.device.opencl.calculator import OpenCLCalculator, can_calculate
 from mltune.device.opencl.comparison import COMPARISON_GROUP, OpenCLComparison
-from mltune.device.opencl.execution import HostTimedExecution, OpenCLExecution
+from mltune.device.opencl.execution import (
+    HostTimedExecution,
+    OpenCLExecution,
+    OpenCLSequence,
+)
 from mltune.device.opencl.fill import FILL_GROUP, Filler
+from mltune.device.opencl.hold import Hold
 from mltune.device.opencl.inspection import LOOK_GROUP, OpenCLInspection
 from mltune.device.opencl.listing import driver_device
+from mltune.device.opencl.pass_launch import PassLaunch, set_arguments
 from mltune.device.opencl.program import OpenCLProgram, build
 from mltune.device_info import DeviceInfo, Probed
-from mltune.kernel import Kernel, Launch
+from mltune.kernel import Kernel
 from mltune.kernel.abi import Kind
 from mltune.problem import Problem
 
@@ -35,6 +41,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _INTEGERS = {Kind.UINT: np.uint32, Kind.ULONG: np.uint64}
 _OLD = ("OpenCL C 1.0", "OpenCL C 1.1")
+_REFUSALS = (cl.Error, OverflowError, TypeError)
 _BOUND = 2  # the kernel under test and the reference kernel
 
 
@@ -45,7 +52,7 @@ class _Bound:
     program: OpenCLProgram
     problem: Problem
     buffers: tuple[cl.Buffer | None, ...]
-    launch: Launch
+    passes: tuple[PassLaunch, ...]
 
 
 class OpenCLDevice:
@@ -56,12 +63,14 @@ class OpenCLDevice:
         self._probed = entry.info.probed or Probed()
         self._launched: WeakSet[OpenCLProgram] = WeakSet()
         self._running: HostTimedExecution | None = None
+        self._last: cl.Event | None = None  # of the last launch
         # Oclgrind takes a thousand times as long for each instruction
         self._simulates = entry.is_checker
         self._bound: list[_Bound] = []
         self._inspection: Inspection | None = None
         self._calculators: dict[str, OpenCLCalculator] = {}
         self._filler: Filler | None = None
+        self._hold: Hold | None = None
         self._device = driver_device(entry)
         self._context = cl.Context([self._device])
         self._queue = cl.CommandQueue(
@@ -82,6 +91,14 @@ class OpenCLDevice:
     def tick_seconds(self) -> float:
         """Resolution of the clock that times kernels; for the host's clock, its uncertainty."""
         return self._probed.clock_step_ns * 1e-9
+
+    @property
+    def prefers_sequences(self) -> bool:
+        """Whether short kernels are timed in sequences: on GPUs whose clock can be used.
+
+        A processor starts the next launch when the last one has ended, and events do not delay it.
+        """
+        return self._info.kind != "cpu" and not self._probed.launch_ns
 
     def build(self, kernel: Kernel) -> OpenCLProgram:
         """Build a kernel.
@@ -194,6 +211,14 @@ class OpenCLDevice:
         """Fill an array from a buffer, after everything started before."""
         self._checked(partial(cl.enqueue_copy, src_offset=first_byte), self._queue, array, buffer)
 
+    def hold(self, seconds: float) -> OpenCLExecution:
+        """Start a kernel that keeps the device busy for about so long; returns at once."""
+        try:
+            self._hold = self._hold or Hold(self._queue)
+            return OpenCLExecution(self._hold.start(seconds))
+        except cl.Error as error:
+            raise DeviceLostError(f"the device failed to wait: {error}") from error
+
     def launch(
         self,
         program: OpenCLProgram,
@@ -205,6 +230,7 @@ class OpenCLDevice:
         bias: cl.Buffer | None = None,
         scratch: cl.Buffer | None = None,
         counters: cl.Buffer | None = None,
+        follows: int = 0,
     ) -> OpenCLExecution:
         """Start a kernel's passes on a canonical problem, and return without waiting for them.
 
@@ -217,6 +243,8 @@ class OpenCLDevice:
             bias: of the epilogue; None if it has none.
             scratch: of at least the kernel's `scratch_bytes`; None if that is 0.
             counters: all 0, of at least its `counter_bytes`; None if that is 0.
+            follows: how many times it is started; if not 0, the execution lasts from the end of
+                the launch before to that of the last time.
 
         Raises:
             LimitError: when the work-group or its local memory is over the device's limits; PoCL
@@ -227,20 +255,19 @@ class OpenCLDevice:
         is_first = program not in self._launched
         self._launched.add(program)
         try:
-            launch = self._bind(program, problem, (c, a, b, bias, scratch, counters))
+            passes = self._bind(program, problem, (c, a, b, bias, scratch, counters))
             if self._probed.launch_ns:
                 self._settle()
                 self._queue.finish()
             begun_ns = time.perf_counter_ns()
-            events = [
-                cl.enqueue_nd_range_kernel(
-                    self._queue, function, grid.global_size, grid.local_size
-                )
-                for function, grid in zip(program.functions, launch.grids, strict=True)
-                if not grid.is_empty
-            ]
+            if follows:
+                for each in (passes * follows)[:-1]:
+                    each.start_unwatched(self._queue)
+                events = [passes[-1].start(self._queue)]
+            else:
+                events = [each.start(self._queue) for each in passes]
             self._queue.flush()
-        except (cl.Error, OverflowError, TypeError) as error:
+        except _REFUSALS as error:
             raise LaunchError(f"the driver refused the launch: {error}") from error
         if self._probed.launch_ns:
             self._running = HostTimedExecution(
@@ -251,6 +278,9 @@ class OpenCLDevice:
                 is_first=is_first and self._probed.compiles_at_launch,
             )
             return self._running
+        before, self._last = self._last, events[-1]
+        if follows and before is not None:
+            return OpenCLSequence(before, events[-1])
         return OpenCLExecution(*events, hides_start=is_first and self._probed.hides_compiling)
 
     def _settle(self) -> None:
@@ -261,7 +291,7 @@ class OpenCLDevice:
 
     def _bind(
         self, program: OpenCLProgram, problem: Problem, buffers: tuple[cl.Buffer | None, ...]
-    ) -> Launch:
+    ) -> tuple[PassLaunch, ...]:
         """Set a kernel's arguments if they changed, as that takes longer than a small kernel."""
         for bound in self._bound:
             if (
@@ -269,7 +299,7 @@ class OpenCLDevice:
                 and bound.problem is problem
                 and all(map(operator.is_, bound.buffers, buffers))
             ):
-                return bound.launch
+                return bound.passes
         launch = program.kernel.launch(problem, self._info.compute_units)
         check_launch(self._info, launch, program.local_mem_bytes)
         others = [bound for bound in self._bound if bound.program is not program]
@@ -285,9 +315,14 @@ class OpenCLDevice:
             for each in program.kernel.arguments
         ]
         for function in program.functions:
-            function.set_args(*passed)
-        self._bound.append(_Bound(program, problem, buffers, launch))
-        return launch
+            set_arguments(function, passed)
+        passes = tuple(
+            PassLaunch(function, grid.global_size, grid.local_size)
+            for function, grid in zip(program.functions, launch.grids, strict=True)
+            if not grid.is_empty
+        )
+        self._bound.append(_Bound(program, problem, buffers, passes))
+        return passes
 
     def _checked(self, call: Any, *arguments: Any) -> None:
         self._settle()

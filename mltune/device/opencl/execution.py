@@ -88,6 +88,30 @@ class OpenCLExecution:
         return late * 1e-9
 
 
+class OpenCLSequence(OpenCLExecution):
+    """Launches of a kernel in sequence, from the end of the launch before to that of the last."""
+
+    def __init__(self, before: cl.Event, last: cl.Event) -> None:
+        """Follow a sequence.
+
+        Args:
+            before: of the launch before.
+            last: of the last launch.
+        """
+        super().__init__(last)
+        self._before = before
+
+    @property
+    def passes(self) -> tuple[OpenCLExecution, ...]:
+        """The sequence itself."""
+        return (self,)
+
+    @property
+    def started_ns(self) -> int:
+        """When the launch before ended, in nanoseconds of the device's clock."""
+        return int(self._before.profile.end)
+
+
 class HostTimedExecution(OpenCLExecution):
     """A launch that the host times, because the device's clock cannot be used.
 

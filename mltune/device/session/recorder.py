@@ -6,7 +6,7 @@ kind. This is slow, but complete.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,7 @@ class RecordingDevice:
             device=device.info.to_json(),
             compiles_at_launch=device.compiles_at_launch,
             tick_seconds=device.tick_seconds,
+            prefers_sequences=device.prefers_sequences,
         )
 
     @property
@@ -128,6 +129,11 @@ class RecordingDevice:
     def tick_seconds(self) -> float:
         """That of the recorded device."""
         return self._device.tick_seconds
+
+    @property
+    def prefers_sequences(self) -> bool:
+        """That of the recorded device."""
+        return self._device.prefers_sequences
 
     @property
     def inspection(self) -> Inspection:
@@ -197,6 +203,10 @@ class RecordingDevice:
         self._device.fill(buffer, byte, first_byte, end_byte)
         self._note_change(buffer)
 
+    def hold(self, seconds: float) -> Execution:
+        """Start the kernel that keeps the device busy; it is not recorded."""
+        return self._device.hold(seconds)
+
     def launch(
         self,
         program: Any,
@@ -208,6 +218,7 @@ class RecordingDevice:
         bias: Buffer | None = None,
         scratch: Buffer | None = None,
         counters: Buffer | None = None,
+        follows: int = 0,
     ) -> RecordedExecution:
         """Launch; record the effect if it is the first launch of its kind."""
         self._end_first()
@@ -215,11 +226,11 @@ class RecordingDevice:
         inputs = [a, b, *[c] * (problem.beta != 0)]
         if bias is not None:
             inputs.append(bias)
-        key = launch_key(build_key(program.kernel), problem, map(self._digest, inputs))
+        key = launch_key(build_key(program.kernel), problem, map(self._digest, inputs), follows)
         if key in self._known:
-            execution = self._device.launch(program, problem, **buffers)
+            execution = self._device.launch(program, problem, **buffers, follows=follows)
         else:
-            execution = self._launch_first(key, program, problem, buffers)
+            execution = self._launch_first(key, program, problem, buffers, follows)
         if problem.beta != 0:
             self._note_change(c)
         self._pending.append((key, execution))
@@ -237,7 +248,12 @@ class RecordingDevice:
             self._session.add(times=times)
 
     def _launch_first(
-        self, key: str, program: Any, problem: Problem, buffers: dict[str, Buffer | None]
+        self,
+        key: str,
+        program: Any,
+        problem: Problem,
+        buffers: dict[str, Buffer | None],
+        follows: int,
     ) -> Execution:
         pair = (build_key(program.kernel), problem)
         # If each launch changes C, memory around it is read only once.
@@ -246,7 +262,7 @@ class RecordingDevice:
         before = self._contents(parts)
         self._session.add(begun=key)
         try:
-            execution = self._device.launch(program, problem, **buffers)
+            execution = self._device.launch(program, problem, **buffers, follows=follows)
         except LaunchError as error:
             self._session.add(launch=key, writes=[], error=str(error), lost=False)
             raise
@@ -328,7 +344,18 @@ def _changed(before: Array, after: Array) -> list[tuple[int, int]]:
 
 
 class RecordKind:
-    """`record:FILE[:SPEC]`."""
+    """`record:FILE[:SPEC]`.
+
+    Args:
+        choose: returns the device that a text means.
+        open_device: opens it.
+    """
+
+    def __init__(
+        self, choose: Callable[[str], DeviceEntry], open_device: Callable[[DeviceEntry], Device]
+    ) -> None:
+        self._choose = choose
+        self._open_device = open_device
 
     def entries(self) -> tuple[DeviceEntry, ...]:
         """Return none, as a file has to be named."""
@@ -336,7 +363,7 @@ class RecordKind:
 
     def find(self, spec: str) -> DeviceEntry:
         """Choose the device to record."""
-        return replace(_recorded(spec), kind="record", number=f"record:{spec}")
+        return replace(self._recorded(spec), kind="record", number=f"record:{spec}")
 
     def examine(self, entry: DeviceEntry) -> DeviceEntry:
         """Return it unchanged, as it was examined when it was chosen."""
@@ -344,20 +371,15 @@ class RecordKind:
 
     def open(self, entry: DeviceEntry) -> RecordingDevice:
         """Open the device to record, and the file."""
-        from mltune.device.catalogue import open_device
-
         spec = entry.number.partition(":")[2]
         path, _, _ = spec.partition(":")
-        return RecordingDevice(open_device(_recorded(spec)), SessionWriter(Path(path)))
+        return RecordingDevice(self._open_device(self._recorded(spec)), SessionWriter(Path(path)))
 
     def prepare_process(self) -> None:
         """Do nothing, as every kind is called."""
 
-
-def _recorded(spec: str) -> DeviceEntry:
-    from mltune.device.catalogue import choose
-
-    path, _, device = spec.partition(":")
-    if not path:
-        raise UsageError("device: expected record:FILE or record:FILE:DEVICE, got no file")
-    return choose(device or "auto")
+    def _recorded(self, spec: str) -> DeviceEntry:
+        path, _, device = spec.partition(":")
+        if not path:
+            raise UsageError("device: expected record:FILE or record:FILE:DEVICE, got no file")
+        return self._choose(device or "auto")

@@ -31,6 +31,7 @@ from mltune.errors import UsageError
 from mltune.kernel import Kernel
 from mltune.problem import Problem
 
+_HELD_NS = 10**15
 _GAP_NS = 1000  # assumed time from the end of a launch to the next call, which is not recorded
 
 
@@ -94,7 +95,7 @@ class ReplayDevice(HostMemory):
         """
         self._session, self._name = session, name
         self._times: dict[str, Iterator[tuple[int, ...]]] = {}
-        self._keys: dict[tuple[str, Problem, tuple[str, ...]], str] = {}
+        self._keys: dict[tuple[str, Problem, tuple[str, ...], int], str] = {}
         self._now_ns = 0
         self.inspection = HostInspection(self)
 
@@ -112,6 +113,11 @@ class ReplayDevice(HostMemory):
     def tick_seconds(self) -> float:
         """That of the recorded device."""
         return self._session.tick_seconds
+
+    @property
+    def prefers_sequences(self) -> bool:
+        """That of the recorded device."""
+        return self._session.prefers_sequences
 
     def build(self, kernel: Kernel) -> ReplayedProgram:
         """Return the program of this source, or else of the only one with the kernel's name.
@@ -140,6 +146,10 @@ class ReplayDevice(HostMemory):
         check_size(self.info, nbytes)
         return HostBuffer(np.empty(nbytes, np.uint8), 0, nbytes)
 
+    def hold(self, seconds: float) -> ReplayedExecution:
+        """Return a launch so long that no other one is late."""
+        return ReplayedExecution(((0, _HELD_NS),), 0.0)
+
     def launch(
         self,
         program: ReplayedProgram,
@@ -151,6 +161,7 @@ class ReplayDevice(HostMemory):
         bias: HostBuffer | None = None,
         scratch: HostBuffer | None = None,
         counters: HostBuffer | None = None,
+        follows: int = 0,
     ) -> ReplayedExecution:
         """Write what the recorded launch wrote, and return the next of the recorded times.
 
@@ -163,7 +174,7 @@ class ReplayDevice(HostMemory):
         inputs = [a, b, *[c] * (problem.beta != 0)]
         if bias is not None:
             inputs.append(bias)
-        key = self._key(program, problem, tuple(digest(each.bytes) for each in inputs))
+        key = self._key(program, problem, tuple(digest(each.bytes) for each in inputs), follows)
         effect = self._session.effects.get(key)
         if effect is None:
             raise UsageError(
@@ -182,13 +193,15 @@ class ReplayDevice(HostMemory):
     def calculator(self, dtype: str) -> None:
         """Return None: the host calculates."""
 
-    def _key(self, program: ReplayedProgram, problem: Problem, digests: tuple[str, ...]) -> str:
+    def _key(
+        self, program: ReplayedProgram, problem: Problem, digests: tuple[str, ...], follows: int
+    ) -> str:
         """Return the key of a launch, which is checked the first time."""
-        known = (program.key, problem, digests)
+        known = (program.key, problem, digests, follows)
         if known not in self._keys:
             launch = program.kernel.launch(problem, self.info.compute_units)
             check_launch(self.info, launch, program.local_mem_bytes)
-            self._keys[known] = launch_key(program.key, problem, digests)
+            self._keys[known] = launch_key(program.key, problem, digests, follows)
         return self._keys[known]
 
     def _execution(self, key: str) -> ReplayedExecution:

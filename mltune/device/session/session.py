@@ -99,6 +99,7 @@ class Session:
     info: DeviceInfo
     compiles_at_launch: bool
     tick_seconds: float
+    prefers_sequences: bool = False
     builds: dict[str, Built] = field(default_factory=dict)
     effects: dict[str, Effect] = field(default_factory=dict)
     times: dict[str, list[tuple[int, ...]]] = field(default_factory=dict)
@@ -109,9 +110,10 @@ def build_key(kernel: Kernel) -> str:
     return f"{kernel.name} {kernel.source_hash}"
 
 
-def launch_key(build: str, problem: Problem, inputs: Iterable[str]) -> str:
+def launch_key(build: str, problem: Problem, inputs: Iterable[str], follows: int = 0) -> str:
     """Return the key of a launch, from its build's key and its inputs' digests."""
-    text = json.dumps([build, problem.to_json(), *inputs], sort_keys=True)
+    often = [follows] if follows else []
+    text = json.dumps([build, problem.to_json(), *inputs, *often], sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
 
 
@@ -138,6 +140,7 @@ def read_session(path: Path) -> Session:
                     info=DeviceInfo.from_json(document["device"]),
                     compiles_at_launch=bool(document["compiles_at_launch"]),
                     tick_seconds=float(document["tick_seconds"]),
+                    prefers_sequences=bool(document.get("prefers_sequences", False)),
                 )
             elif "data" in document:
                 data_of[document["data"]] = _unpacked(document["zlib"])

@@ -89,6 +89,7 @@ def _values(library: Library) -> dict[str, str]:
         "formula": library.formula,
         "statement": comment(statement(library)),
         **element.values(contraction.conjugate_a, contraction.conjugate_b),
+        "bound": element.bound(contraction.compute),
         "names": "\n".join(
             f"    /* {number} */ {literal(kernel.name)},"
             for number, kernel in enumerate(selector.portfolio)

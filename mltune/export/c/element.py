@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from mltune.problem import Precision
+from mltune.problem import ComputeType, Precision
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -49,7 +49,6 @@ class Element:
             "factor": self.factor,
             "host_factor": "float" if self.is_half else self.host,
             "wide": self.wide,
-            "bound": f"bound *= (double)(k + 4) * {self.epsilon};",
             "to_half": "",
             "factor_words": "",
             "kernel_alpha": "alpha",
@@ -94,6 +93,23 @@ class Element:
             "flops": "8e-9",
         }
 
+    def bound(self, compute: ComputeType) -> str:
+        """Return the example's statement that makes the bound of an element's error.
+
+        Args:
+            compute: the compute type of the product.
+        """
+        if self.is_half:
+            return (
+                "bound = bound * ((double)(k + 4) * FLT_EPSILON + ldexp(1, -10)) + ldexp(1, -24);"
+            )
+        if compute is ComputeType.FULL:
+            return f"bound *= (double)(k + 4) * {self.epsilon};"
+        error = f"(double)(k + 4) * {self.epsilon} + {compute.product_error!r}"
+        if compute.least_error:  # of each element, of which none is larger than 0.5
+            return f"bound = bound * ({error}) + (double)k * ldexp(1, -24);"
+        return f"bound *= {error};"
+
     def passed(self, name: str) -> str:
         """Return the example's expression for a factor."""
         return f"opencl({name})" if self.is_complex else name
@@ -109,8 +125,6 @@ def _half_values() -> dict[str, str]:
         "number_helpers": to_half + from_half,
         "random_element": "to_half(random_part())",
         "part": "float",
-        "bound": "bound = bound * ((double)(k + 4) * FLT_EPSILON + ldexp(1, -10)) + "
-        "ldexp(1, -24);",
         "to_half": to_half,
         "factor_words": "\n * They are rounded to half precision, in which 65504 is the largest "
         "number.",

@@ -51,7 +51,7 @@ class CSetWriter:
 def set_files(libraries: LibrarySet) -> dict[str, str]:
     """Return the texts of all files by name."""
     for library in libraries.libraries:
-        library.refuse_epilogue("a library of several problem types")
+        library.refuse_beyond_blas("a library of several problem types")
     name = libraries.name
     values = set_values(libraries)
     files = {

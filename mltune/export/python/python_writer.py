@@ -22,8 +22,8 @@ from mltune.space.expression import Node, names
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _RUNTIME = Path(__file__).parents[2] / "runtime"
-_LAUNCH = ("launch.py", "building.py")
-"""These files need no other one, and go into every package."""
+_LAUNCH = ("launch.py", "placement.py", "built_kernels.py", "building.py", "gemm_kernel.py")
+"""These files need numpy, pyopencl and each other, and go into every package."""
 
 _TURNED = ".transpose((0, 2, 1))"
 _PACKED = f"""

@@ -1,4 +1,4 @@
-{# What the work-items of a sub-group do together. #}
+{# Functions by which the work-items of a sub-group share numbers. #}
 #define B_PART (TT1 * DU / SUB_GROUP_SIZE)
 #define B_ELEMENT(l, r) BROADCAST(part_b[B_NUMBER(l, r) / SUB_GROUP_SIZE], B_NUMBER(l, r) % SUB_GROUP_SIZE)
 {% filter continued %}

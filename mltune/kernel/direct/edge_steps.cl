@@ -1,4 +1,4 @@
-{# The loop over the terms that are left, and over all where vectors do not fit, in steps. #}
+{# The loop over the remaining terms, and over all terms where vectors do not fit. #}
         /* EDU terms are read before they are multiplied, so that all reads are under way at once.
            What lies outside is read further back and not used: rows and columns beyond C are not
            stored, terms beyond the last one not multiplied. */

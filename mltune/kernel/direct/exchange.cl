@@ -1,4 +1,4 @@
-{# B for a sub-group: from global memory to the registers of its work-items, and to all of them. #}
+{# Load B for a sub-group from global memory to registers, and broadcast it. #}
 /*
  * ---- B: from global memory to the registers of a sub-group ----
  *

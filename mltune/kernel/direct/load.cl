@@ -1,4 +1,4 @@
-{# One operand, from global memory to registers. #}
+{# Load one operand from global memory to registers. #}
 {% set X, x, i = o.X, o.x, o.i %}
 {% set TT, VW = "TT" ~ o.axis, o.part_width %}
 /*

@@ -1,4 +1,4 @@
-{# Where in C this work-item's register tile is. #}
+{# The place in C of this work-item's register tile. #}
     /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
        then share more of A and B in the cache. */
     const uint groups_0 = get_num_groups(0), groups_1 = get_num_groups(1);

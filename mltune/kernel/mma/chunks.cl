@@ -1,4 +1,4 @@
-{# In which pieces A, B and C may be moved, and where A and B begin. #}
+{# The widths of vector accesses to A, B and C, and where A and B begin. #}
     /* A and B are copied in chunks, which are 16 bytes at a multiple of 16, else in pairs, else
        element by element. A vector of C lies as a chunk does. */
     const bool chunks_a = step_a == 1 && ({{ signature.places("a") }}) % CHUNK == 0;

@@ -29,7 +29,8 @@ _FEW_TERMS = 4
 class MmaFamily:
     """Tensor cores by inline PTX, for half, single and double and any contraction.
 
-    Single is computed in three tf32 products per number, which gives single's accuracy.
+    Single is computed in three tf32 products per number, which gives single's accuracy; with a
+    compute type in one product.
     """
 
     def __init__(self, instructions: Path | None = None) -> None:
@@ -54,9 +55,9 @@ class MmaFamily:
             raise UnsupportedError(
                 f"kernel family mma: writes {known}, not {canonical.precision.name.lower()}"
             )
-        settings = MMA.read(config, canonical.precision)
+        settings = MMA.read(config, canonical.precision, canonical.compute)
         terms = settings.number("instruction_terms")
-        instruction = instruction_of(canonical.precision, terms)
+        instruction = instruction_of(canonical, terms)
         signature = Signature(canonical)
         name = kernel_name(canonical, config)
         waves, tile = settings.pair("waves"), settings.pair("wave_tile")
@@ -101,6 +102,7 @@ class MmaFamily:
             "name": name,
             "p": dict(settings.values.items()),
             "instruction": instruction,
+            "compute": instruction.rounds_to,
             "bytes": instruction.bytes,
             "few_terms": _FEW_TERMS,
             "threads": _threads(settings),

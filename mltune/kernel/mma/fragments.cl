@@ -1,4 +1,4 @@
-{# One operand, from its tile in local memory to the registers of the tensor cores. #}
+{# Load the fragments of one operand from its tile in local memory to registers. #}
 {% set X, x = o.X, o.x %}
 {% set set = "[p]" if p.prefetch_local_read else "" %}
 {% set arguments = "p, unit" if p.prefetch_local_read else "unit" %}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mltune.problem import Precision
+from mltune.problem import ComputeType, Contraction, Precision
 
 CHUNK_BYTES = 16  # of one copy to local memory, and the most of one read from it
 
@@ -25,6 +25,8 @@ class Instruction:
         splits: parts that every number is split into; 1 or 2.
         by_matrix: whether fragments are read by `ldmatrix`, else lane by lane.
         takes: registers of a lane that it multiplies for each column; 1 or 2.
+        rounds_to: the format of operands; fragments are rounded to it.
+        packs: fragments in an operand's register.
     """
 
     shape: str
@@ -38,6 +40,8 @@ class Instruction:
     splits: int = 1
     by_matrix: bool = False
     takes: int = 2
+    rounds_to: ComputeType = ComputeType.FULL
+    packs: int = 1
 
     @property
     def chunk(self) -> int:
@@ -52,7 +56,17 @@ class Instruction:
     @property
     def unit_terms(self) -> int:
         """Terms that are read from local memory together."""
-        return self.terms * self.parts // self.takes
+        return self.terms * self.parts // (self.takes * self.packs)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether fragments are rounded."""
+        return self.rounds_to is not ComputeType.FULL
+
+    @property
+    def register(self) -> str:
+        """The type of an operand's register."""
+        return "uint" if self.rounds else "FRAGMENT"
 
 
 INSTRUCTIONS: dict[Precision, Instruction] = {
@@ -93,6 +107,27 @@ _DOUBLE_OF_4_TERMS = replace(
 )
 
 
-def instruction_of(precision: Precision, terms: int) -> Instruction:
-    """Return the instruction of so many terms; if 0, the widest of a precision."""
-    return _DOUBLE_OF_4_TERMS if terms == 4 else INSTRUCTIONS[precision]
+_ROUNDED = {
+    ComputeType.TF32: replace(
+        INSTRUCTIONS[Precision.SINGLE], as_operand="v", splits=1, rounds_to=ComputeType.TF32
+    ),
+    **{
+        compute: replace(
+            INSTRUCTIONS[Precision.SINGLE],
+            shape=f"m16n8k16.row.col.f32.{name}.{name}.f32",
+            terms=16,
+            as_operand="v",
+            splits=1,
+            rounds_to=compute,
+            packs=2,
+        )
+        for compute, name in ((ComputeType.BF16, "bf16"), (ComputeType.HALF, "f16"))
+    },
+}
+
+
+def instruction_of(contraction: Contraction, terms: int) -> Instruction:
+    """Return the instruction of so many terms; if 0, the widest of a problem type."""
+    if contraction.rounds:
+        return _ROUNDED[contraction.compute]
+    return _DOUBLE_OF_4_TERMS if terms == 4 else INSTRUCTIONS[contraction.precision]

@@ -6,6 +6,10 @@
 {% include "mma/ptx/matrices.cl" %}
 {% endif %}
 
+{% if instruction.rounds %}
+{% include "mma/ptx/round.cl" %}
+
+{% endif %}
 {% include "mma/ptx/multiply.cl" %}
 {% for o in operands %}
 

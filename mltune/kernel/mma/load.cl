@@ -1,4 +1,4 @@
-{# One operand, from global memory to its tile in local memory. #}
+{# Copy one operand from global memory to its tile in local memory. #}
 {% set X, x = o.X, o.x %}
 {% set free_left = "free_left_" ~ x %}
 {% set along_left, rows_left = (free_left, "(terms_left)") if o.free_is_contiguous else ("(terms_left)", free_left) %}

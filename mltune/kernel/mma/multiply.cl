@@ -1,4 +1,4 @@
-{# A turn of tiles: each is multiplied unit by unit, and a copy of a further one begins. #}
+{# Multiply the tiles of a turn unit by unit, and start to copy a later one. #}
 {% set unit = "unit * LSU + slice" if p.local_split_u > 1 else "unit" %}
 {% set set = "[p]" if p.prefetch_local_read else "" %}
 #pragma unroll
@@ -30,12 +30,12 @@
 {% else %}
                 /* Two parts at a time are what an instruction multiplies. */
 #pragma unroll
-                for (int pair = 0; pair < PARTS / 2; ++pair) {
+                for (int pair = 0; pair < PARTS / {{ 2 * instruction.packs }}; ++pair) {
 {% if p.partial_sum_terms %}
-                    const int pairs = step * (PARTS / 2) + pair;
+                    const int pairs = step * (PARTS / {{ 2 * instruction.packs }}) + pair;
                     const bool begins = pairs % SUM_PAIRS == 0, ends = (pairs + 1) % SUM_PAIRS == 0;
 {% endif %}
-                    FRAGMENT split_a[SPLITS][A_TILES][2], split_b[SPLITS][B_TILES][2];
+                    {{ instruction.register }} split_a[SPLITS][A_TILES][2], split_b[SPLITS][B_TILES][2];
                     SPLIT_PAIR(a, A_TILES);
                     SPLIT_PAIR(b, B_TILES);
 #pragma unroll

@@ -1,4 +1,4 @@
-{# The loop over the steps of the sum: tiles come to local memory, and are multiplied there. #}
+{# The loop over the steps of the sum: load tiles into local memory, and multiply them. #}
 {% set slice = "slice" if p.local_split_u > 1 else "0" %}
 {% if instruction.splits > 1 %}
         /* In sums of so few terms the product of the two small parts counts, which the

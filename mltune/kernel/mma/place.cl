@@ -1,4 +1,4 @@
-{# Where in C this work-group's macro tile is, and where its matrices start. #}
+{# The place in C of this work-group's macro tile, and the start of its matrices. #}
     /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
        then share more of A and B in the cache. Only the last strip needs a true division. */
 {% include "split_sum/group.cl" %}

@@ -1,4 +1,4 @@
-{# The slices of waves that share a tile's terms add up their sums. #}
+{# Reduce the partial sums of waves that share a tile's terms. #}
     /* The slices give their sums to the first one. */
     __local SUM given[(LSU - 1) * (B_TILES / 2) * A_TILES * (THREADS / LSU)];
 #pragma unroll

@@ -1,4 +1,4 @@
-{# What the loop over the steps of the sum is made of. #}
+{# The parts of the loop over the steps of the sum. #}
 {% if by_rows %}
 /* Where C is not written in vectors, the tiles' local memory, which is free by then, takes eight
    rows of each wave at a time. Neighbours there are neighbours in C, and go to memory together:
@@ -61,6 +61,10 @@
 {% endif %}
 {% if instruction.splits > 1 %}
 /* Split two parts of each tile into a large and a small number. */
+{% elif instruction.packs == 2 %}
+/* Round four parts of each tile, and pack them in pairs. */
+{% elif instruction.rounds %}
+/* Round two parts of each tile. */
 {% elif instruction.takes == 2 %}
 /* Take two parts of each tile. */
 {% endif %}
@@ -69,12 +73,20 @@
 #define SPLIT_PAIR(x, TILES)
     _Pragma("unroll") for (int tile = 0; tile < TILES; ++tile)
         _Pragma("unroll") for (int q = 0; q < 2; ++q) {
+{% if instruction.packs == 2 %}
+            const int first = 4 * pair + 2 * q;
+            split_##x[0][tile][q] = rounded(part_##x{{ sets }}[tile][first],
+                                            part_##x{{ sets }}[tile][first + 1]);
+{% elif instruction.rounds %}
+            split_##x[0][tile][q] = rounded(part_##x{{ sets }}[tile][2 * pair + q]);
+{% else %}
             const FRAGMENT value = part_##x{{ sets }}[tile][2 * pair + q];
 {% if instruction.splits > 1 %}
             split_##x[0][tile][q] = LARGE_PART(value);
             split_##x[1][tile][q] = value - split_##x[0][tile][q];
 {% else %}
             split_##x[0][tile][q] = value;
+{% endif %}
 {% endif %}
         }
 {% endfilter %}

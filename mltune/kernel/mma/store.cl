@@ -1,4 +1,4 @@
-{# What becomes of the sums: results in C, or parts of them in the scratch memory. #}
+{# Store the sums: as results in C, or as partial sums in the scratch memory. #}
 {% if split.is_atomic %}
     /* Others add to the same C, which has been multiplied with beta. */
     c += start_c;

@@ -1,4 +1,4 @@
-{# One operand, from global memory to packed panels in local memory. #}
+{# Pack one operand from global memory into panels in local memory. #}
 {% set X, x = o.X, o.x %}
 /*
  * ---- {{ X }}: from global memory to packed panels ----

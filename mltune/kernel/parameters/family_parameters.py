@@ -9,6 +9,7 @@ from functools import cached_property
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel.parameters.param import IntParam, Limit, Param
 from mltune.kernel.rules import Settings
+from mltune.problem.compute_type import ComputeType
 from mltune.problem.precision import Precision
 from mltune.space.config import Config, Value
 from mltune.space.domain import Condition, Domain, IntDomain, infer
@@ -53,8 +54,15 @@ class FamilyParameters:
         """The values of parameters that a config may leave out."""
         return {one.name: one.default for one in self.params if one.default is not None}
 
-    def read(self, config: Config, precision: Precision) -> Settings:
+    def read(
+        self, config: Config, precision: Precision, compute: ComputeType = ComputeType.FULL
+    ) -> Settings:
         """Check a config, also one parameter against another, and fill in the defaults.
+
+        Args:
+            config: to check.
+            precision: of the problem type.
+            compute: of the problem type, for a family that rounds.
 
         Raises:
             UsageError: when a parameter is missing or unknown, or has a value that is refused.
@@ -77,10 +85,13 @@ class FamilyParameters:
             else:
                 value = param.default
             values[param.name] = value
-        row = (*values.values(), *precision_names(precision).values())
+        row = (*values.values(), *precision_names(precision, compute=compute).values())
         for param, limit, holds in self._limits:
             if not holds(row):
-                wanted = limit.wanted.format(**values, precision=precision.name.lower())
+                name = precision.name.lower()
+                if compute is not ComputeType.FULL:
+                    name += f" with compute type {compute.value}"
+                wanted = limit.wanted.format(**values, precision=name)
                 refusal = self._refusal(param, values[param.name], wanted)
                 raise UnsupportedError(str(refusal)) if limit.needs_precision else refusal
         return Settings(self.family, Config.of(values))

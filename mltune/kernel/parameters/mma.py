@@ -80,7 +80,7 @@ MMA = FamilyParameters(
             "4, in double: prefetched operands take half as many registers",
             values=(0, 4),
             default=0,
-            default_means="16 in half, else 8",
+            default_means="16 with elements of 2 bytes, else 8",
             limits=(
                 Limit("instruction_terms == 0 or stored_bytes == 8", "0 in {precision}"),
                 Limit(
@@ -111,8 +111,8 @@ MMA = FamilyParameters(
             limits=(
                 Limit("partial_sum_terms % 8 == 0", "a multiple of 8"),
                 Limit(
-                    "stored_bytes != 2 or partial_sum_terms % 16 == 0",
-                    "a multiple of 16 in {precision}",
+                    "multiplied_bytes != 2 or partial_sum_terms % 16 == 0",
+                    "a multiple of 16 with elements of 2 bytes",
                 ),
                 Limit(
                     f"{_OWN_DEPTH} % max(partial_sum_terms, 1) == 0"

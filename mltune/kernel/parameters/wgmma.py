@@ -49,7 +49,7 @@ WGMMA = FamilyParameters(
                     "64, 128, 192 or 256 with several warpgroups along d0 in {precision}",
                 ),
                 Limit(
-                    "warp_group_tile_0 != 256 or stored_bytes == 2",
+                    "warp_group_tile_0 != 256 or stored_bytes == 2 or rounds == 1",
                     "64, 96, 128 or 192 in {precision}",
                 ),
                 Limit(
@@ -71,8 +71,9 @@ WGMMA = FamilyParameters(
             values=(32, 64, 128),
             tensile=None,
             limits=(
-                Limit("depth_u != 32 or stored_bytes == 4", "64 or 128 in {precision}"),
-                Limit("depth_u == 32 or stored_bytes == 2", "32 in {precision}"),
+                Limit("depth_u != 32 or multiplied_bytes == 4", "64 or 128 in {precision}"),
+                Limit("depth_u == 32 or multiplied_bytes == 2", "32 in {precision}"),
+                Limit("depth_u != 128 or stored_bytes == 2", "64 in {precision}"),
             ),
         ),
         IntParam(
@@ -85,14 +86,17 @@ WGMMA = FamilyParameters(
         IntParam(
             name="partial_sum_terms",
             abbreviation="PST",
-            meaning="in single only: terms that are summed before they are rounded and added to "
-            "the whole sum",
+            meaning="in single without a compute type only: terms that are summed before they "
+            "are rounded and added to the whole sum",
             values=(0, 32, 64, 128, 256),
             default=0,
             limits=(
-                Limit("partial_sum_terms == 0 or stored_bytes == 4", "0 in {precision}"),
                 Limit(
-                    "partial_sum_terms > 0 or stored_bytes == 2",
+                    "partial_sum_terms == 0 or stored_bytes == 4 and rounds == 0",
+                    "0 in {precision}",
+                ),
+                Limit(
+                    "partial_sum_terms > 0 or stored_bytes == 2 or rounds == 1",
                     "32, 64, 128 or 256 in {precision}",
                 ),
             ),
@@ -106,7 +110,22 @@ WGMMA = FamilyParameters(
             "A and column of B is scaled by a power of two",
             values=("tf32", "half"),
             default="tf32",
-            limits=(Limit('split_into == "tf32" or stored_bytes == 4', "tf32 in {precision}"),),
+            limits=(
+                Limit(
+                    'split_into == "tf32" or stored_bytes == 4 and rounds == 0',
+                    "tf32 in {precision}",
+                ),
+            ),
+        ),
+        IntParam(
+            name="dense_rest",
+            abbreviation="DR",
+            meaning="in half only: how a tile is copied whose contiguous elements are no multiple "
+            "of 64. 0: eight work-items copy the rest of a row, too, some of which idle. 1: as "
+            "many as it has chunks of 8 elements",
+            values=(0, 1),
+            default=0,
+            limits=(Limit("dense_rest == 0 or stored_bytes == 2", "0 in {precision}"),),
         ),
         WORK_GROUP_MAPPING,
         IntParam(

@@ -1,4 +1,4 @@
-{# Where in C, and in which product of a batch, this work-item's register tile is. #}
+{# The place in C, and in the batch, of this work-item's register tile. #}
     /* A work-group takes PROBLEMS products of a batch, all at this place of C. The grid has a
        group for every product: those beyond the last have nothing to do. */
     const size_t problems = get_num_groups(2);

@@ -1,4 +1,4 @@
-{# The slices of a sum add up what they have. #}
+{# Reduce the partial sums of the slices. #}
 {% set taken %}
 #pragma unroll
             for (int y = 0; y < TT1; ++y)

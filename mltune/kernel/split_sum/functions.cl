@@ -1,4 +1,4 @@
-{# What work-groups that share a sum need before the kernel: to count themselves, or to add to C. #}
+{# Functions for work-groups that share a sum: count arrivals, or add to C. #}
 {% if split.has_counters %}
 /* Count a work-group as arrived, and tell how many had before. What it has written is visible to
    those that arrive after it. With the last one the counter is 0 again, for the next launch. */

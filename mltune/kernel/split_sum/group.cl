@@ -1,4 +1,4 @@
-{# Which macro tile is this work-group's, and which share of its sums. #}
+{# This work-group's macro tile, and its share of the sums. #}
 {% if split.slices == 1 %}
     const uint groups_0 = get_num_groups(0), groups_1 = get_num_groups(1);
     const uint group = get_group_id(1) * groups_0 + get_group_id(0);

@@ -1,4 +1,4 @@
-{# The last work-group of a macro tile to arrive adds up the sums of all. #}
+{# The last work-group of a macro tile to finish adds the partial sums of all. #}
     /* Each work-group writes its sums into the scratch memory, in the order of its work-items. The
        last one of a tile to arrive adds up those of all, in the order of their shares, and goes on;
        no work-group waits for another. */

@@ -1,4 +1,4 @@
-{# The pass before or after the kernel, of work-groups that share sums. #}
+{# The pass before or after the kernel where work-groups share sums. #}
 {% from "head.cl" import head %}
 
 /*

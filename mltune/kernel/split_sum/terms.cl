@@ -1,4 +1,4 @@
-{# The terms of this work-group, and where A and B begin for it. #}
+{# This work-group's terms, and where A and B begin for it. #}
 {% if split.slices == 1 %}
     /* As in BLAS, A and B are not read if alpha is zero. */
     const uint terms = IS_ZERO(alpha){{ unless | default("") }} ? 0 : size_l;

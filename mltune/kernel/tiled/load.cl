@@ -1,4 +1,4 @@
-{# One operand, from global memory: to its tile in local memory, or straight to registers. #}
+{# Load one operand from global memory, to its tile in local memory or to registers. #}
 {% set X, x, i = o.X, o.x, o.i %}
 {% if o.is_shared %}
 /*

@@ -1,4 +1,4 @@
-{# The loop over the steps of the sum: tiles come to local memory, and are multiplied there. #}
+{# The loop over the steps of the sum: load tiles into local memory, and multiply them. #}
 {% set ahead, is_last = p.prefetch_local_read == 2, false %}
 {% set next_buffer = "buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;" %}
 {% macro now(o) -%}

@@ -1,4 +1,4 @@
-{# Where in C the macro tile number `group` is. #}
+{# The place in C of the macro tile number `group`. #}
     const uint strip = group / (groups_0 * WGM);
     const uint strip_width = min((uint)WGM, groups_1 - strip * WGM);
     const uint in_strip = group - strip * groups_0 * WGM;

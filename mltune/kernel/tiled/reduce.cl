@@ -1,4 +1,4 @@
-{# The slices of a work-group add up their sums. #}
+{# Reduce the partial sums of a work-group's slices. #}
     /* The slices give their sums to the first one, a column at a time, and are done. */
 {% if not walk.groups %}
     __local VECTOR given[(LSU - 1) * (TT0 / VW) * WG0 * WG1];

@@ -1,4 +1,4 @@
-{# What a step of the sum is made of: load the next tiles, store them, read from them. #}
+{# The parts of a step of the sum: load the next tiles, store them, read from them. #}
 {% macro each_vector(o, unroll) -%}
 _Pragma("unroll {{ unroll }}") for (int n = 0; n < {{ o.X }}_LOADS; ++n)
 {%- if o.is_partial %} if ({{ o.X }}_EXISTS(n)){% endif %}

@@ -1,4 +1,4 @@
-{# What becomes of the sums: results in C, or parts of them in the scratch memory. #}
+{# Store the sums: as results in C, or as partial sums in the scratch memory. #}
 {% set columns = "tile_j + (y / VWB * WG1 + item_1) * VWB + y % VWB" %}
 {% macro to_c() %}
     /* C is read only if beta is not zero: until then it may hold anything, NaN included. */

@@ -1,4 +1,4 @@
-{# The macro tile of a work-group: where it is, the loop over the sum, and its results. #}
+{# One macro tile: its place, the loop over the sum, and its results. #}
     /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
        then share more of A and B in the cache. */
 {% if walk.shares_steps %}

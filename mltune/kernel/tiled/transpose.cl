@@ -1,4 +1,4 @@
-{# A pass before the kernel, which transposes an operand into scratch memory. #}
+{# A pass before the kernel: transpose an operand into scratch memory. #}
 {% set X, x, i = o.X, o.x, o.i %}
 /*
  * ---- A pass before: {{ X }} into scratch memory, with {{ i }} as the index that runs fastest ----

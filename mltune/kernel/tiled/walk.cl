@@ -1,4 +1,4 @@
-{# The walk of a work-group through its macro tiles. #}
+{# The loop of a persistent work-group over its macro tiles. #}
 {% if walk.shares_steps %}
     /* The steps of the macro tiles' sums follow one another, and each work-group takes an equal
        share: the rest of one tile's sum, whole tiles, and the beginning of another's sum. */

@@ -1,4 +1,4 @@
-{# How a lane comes to neighbours of C in half precision: the functions of store_chunks.cl. #}
+{# Exchange elements of C in half precision between lanes, for store_chunks.cl. #}
 /* Two numbers in half precision as those of single precision. */
 static inline float2 as_singles(const uint v)
 {

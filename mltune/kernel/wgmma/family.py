@@ -7,7 +7,7 @@ from pathlib import Path
 from mltune.errors import UnsupportedError
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.parameters.wgmma import WGMMA
-from mltune.kernel.wgmma import half, halves, single
+from mltune.kernel.wgmma import half, halves, rounded, single
 from mltune.problem import Contraction, Precision
 from mltune.space.config import Config
 
@@ -49,6 +49,8 @@ class WgmmaFamily:
             raise UnsupportedError(
                 f"kernel family wgmma: writes {known}, not {canonical.precision.name.lower()}"
             )
+        if canonical.rounds:
+            return rounded.generate(canonical, config, self._instructions)
         settings = WGMMA.read(config, canonical.precision)
         writer = _WRITERS[canonical.precision, settings.word("split_into")]
         return writer(canonical, config, self._instructions)

@@ -17,6 +17,16 @@
          ? 0
          : min((along_left) - (panel) * 64 - item % 8 * CHUNK, (uint)CHUNK) * (uint)sizeof(LOCAL))
 {% endfilter %}
+{% if a.has_dense_rest or b.has_dense_rest %}
+
+/* The same of a chunk that begins at `along`. */
+{% filter continued %}
+#define BYTES_AT(row, along, rows_left, along_left)
+    ((row) >= (rows_left) || (along) >= (along_left)
+         ? 0
+         : min((along_left) - (along), (uint)CHUNK) * (uint)sizeof(LOCAL))
+{% endfilter %}
+{% endif %}
 {% for o in operands %}
 
 {% include "wgmma/load.cl" %}

@@ -101,6 +101,7 @@ class _Operand:
         all_rows: of all panels.
         whole_panels: those whose rows are all used.
         rest: chunks of a row that are used in a panel after them; 0 where there is none.
+        has_dense_rest: whether these are copied apart, by as many work-items as there are chunks.
         step: rows that the work-group copies at once.
     """
 
@@ -113,6 +114,7 @@ class _Operand:
     all_rows: int
     whole_panels: int
     rest: int
+    has_dense_rest: bool
     step: int
 
     @property
@@ -126,15 +128,26 @@ class _Operand:
         return self.rows % self.step == 0
 
     @property
+    def copied_rows(self) -> int:
+        """Those that eight work-items copy."""
+        return self.rows * self.whole_panels if self.has_dense_rest else self.all_rows
+
+    @property
     def is_partial(self) -> bool:
-        """Whether some work-items copy less than others."""
-        return self.all_rows % self.step > 0
+        """Whether some work-items copy fewer of these than others."""
+        return self.copied_rows % self.step > 0
+
+    @property
+    def rest_is_partial(self) -> bool:
+        """Whether some work-items copy fewer chunks of a dense rest than others."""
+        return self.rows * self.rest % (self.step * _ROW // _CHUNK) > 0
 
 
 def _operand(tile: TileOperand, kernel: WarpgroupKernel) -> _Operand:
     axis = "ab".index(tile.x)
     extent, depth = kernel.macro_tile[axis], kernel.settings.number("depth_u")
     along, across = (extent, depth) if tile.free_is_contiguous else (depth, extent)
+    rest = along % _ROW // _CHUNK
     return _Operand(
         x=tile.x,
         i=tile.i,
@@ -144,20 +157,25 @@ def _operand(tile: TileOperand, kernel: WarpgroupKernel) -> _Operand:
         rows=across,
         all_rows=across * -(-along // _ROW),
         whole_panels=along // _ROW,
-        rest=along % _ROW // _CHUNK,
+        rest=rest,
+        has_dense_rest=rest > 0 and kernel.settings.number("dense_rest") == 1,
         step=kernel.threads // (_ROW // _CHUNK),
     )
 
 
 def _operand_section(operand: _Operand) -> Section:
     X = operand.X  # noqa: N806 - as in the templates
+    rest_items = operand.step * (_ROW // _CHUNK)
     return Section(
         f"{X}: from global memory to local memory.",
         (
             (f"{X}_FREE", operand.extent),
             (f"{X}_ROWS", operand.rows),
             (f"{X}_ALL_ROWS", operand.all_rows),
-            (f"{X}_LOADS", -(-operand.all_rows // operand.step)),
+            (f"{X}_COPIED_ROWS", operand.copied_rows),
+            (f"{X}_LOADS", -(-operand.copied_rows // operand.step)),
+            (f"{X}_REST", operand.rest),
+            (f"{X}_REST_LOADS", -(-operand.rows * operand.rest // rest_items)),
             (f"{X}_TILE", operand.all_rows * _ROW),
             (f"{X}_PANEL", operand.rows * _ROW),
             (f"{X}_WHOLE_PANELS", operand.whole_panels),

@@ -16,7 +16,7 @@
 
 {% include "wgmma/ptx/groups.cl" %}
 
-{% include "wgmma/ptx/halves.cl" %}
+{% include "wgmma/ptx/packed.cl" %}
 
 {% include "split_sum/functions.cl" %}
 {% if finish.functions %}

@@ -43,6 +43,10 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     name, macro_tile = kernel.name, kernel.macro_tile
     names = {
         "shows_copies": False,
+        "packed_bytes": _BYTES,
+        "turn_tiles": 2,
+        "unit": _UNIT,
+        "format": "f16",
         "pack_items": packing.ITEMS,
         "pack_names": {operand: packing.pack_name(name, operand) for operand in "ab"},
         "largest_names": {operand: _largest_name(name, operand) for operand in "ab"},

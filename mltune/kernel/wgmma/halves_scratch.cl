@@ -1,4 +1,4 @@
-{# What the passes of halves have in common: scales in the scratch memory, and what they mean. #}
+{# The scales of halves in the scratch memory, which several passes use. #}
 /*
  * Behind them, for each row of A and then for each column of B, the bits of the largest magnitude
  * in it: first of SLICES parts of the sum, then of the whole. Magnitudes are ordered as their bits.

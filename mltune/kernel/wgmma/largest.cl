@@ -1,4 +1,4 @@
-{# A pass before all others, which finds the largest magnitudes of an operand. #}
+{# The first pass: find the largest magnitudes of an operand. #}
 {% set X, x = o.X, o.x %}
 /*
  * ---- A pass before it: finds the largest magnitude in each row or column of {{ X }} ----

@@ -34,12 +34,25 @@
 #define {{ X }}_IS_INSIDE(n, free_left) ({{ X }}_ROW(n) < (free_left))
 {% endif %}
 
-{% set bytes = "BYTES_INSIDE(" ~ X ~ "_ROW(n), " ~ X ~ "_IN_PANEL(n), " ~ ("terms_left, free_left" if o.free_is_contiguous else "free_left, terms_left") ~ ")" %}
-{% for kind, arguments, inside in (("WHOLE", "", "16"), ("INSIDE", "free_left", "16"), ("EDGE", "free_left, terms_left", bytes)) %}
+{% if o.has_dense_rest %}
+/* What is beyond the whole panels: the chunks of all rows, dealt out to the work-items in turn. */
+#define {{ X }}_REST_ROW(n) ((item + (n) * THREADS) / {{ X }}_REST)
+#define {{ X }}_REST_CHUNK(n) ((item + (n) * THREADS) % {{ X }}_REST)
+#define {{ X }}_REST_ALONG(n) ({{ X }}_WHOLE_PANELS * 64 + {{ X }}_REST_CHUNK(n) * CHUNK)
+
+{% endif %}
+{% set bounds = "terms_left, free_left" if o.free_is_contiguous else "free_left, terms_left" %}
+{% set bytes = "BYTES_INSIDE(" ~ X ~ "_ROW(n), " ~ X ~ "_IN_PANEL(n), " ~ bounds ~ ")" %}
+{% set rest_bytes = "BYTES_AT(" ~ X ~ "_REST_ROW(n), " ~ X ~ "_REST_ALONG(n), " ~ bounds ~ ")" %}
+{% for kind, arguments, inside, rest_inside in (("WHOLE", "", "16", "16"), ("INSIDE", "free_left", "16", "16"), ("EDGE", "free_left, terms_left", bytes, rest_bytes)) %}
 {% filter continued %}
 #define COPY_{{ kind }}_{{ X }}({{ arguments }})
     _Pragma("unroll") for (uint n = 0; n < {{ X }}_LOADS; ++n)
-{% if o.is_partial and o.rest %}
+{% if o.has_dense_rest %}
+{% if o.is_partial %}
+        if (item / 8 + n * STEP < {{ X }}_COPIED_ROWS)
+{% endif %}
+{% elif o.is_partial and o.rest %}
         if (item / 8 + n * STEP < {{ X }}_ALL_ROWS &&
             ({{ X }}_IN_PANEL(n) < {{ X }}_WHOLE_PANELS || item % 8 < {{ o.rest }}))
 {% elif o.is_partial %}
@@ -54,7 +67,21 @@
                            {{ X }}_PLACE(item / 8, item % 8),
                        (const __global LOCAL *)next_{{ x }} + {{ X }}_IN_PANEL(n) * 64 +
                            item % 8 * CHUNK + {{ X }}_ROW(n) * ld_{{ x }},
-                       {{ inside }})
+                       {{ inside }}){{ ";" if o.has_dense_rest }}
+{% if o.has_dense_rest %}
+    _Pragma("unroll") for (uint n = 0; n < {{ X }}_REST_LOADS; ++n)
+{% if o.rest_is_partial %}
+        if ({{ X }}_REST_ROW(n) < {{ X }}_ROWS)
+{% endif %}
+{% if kind == "INSIDE" %}
+            if ({{ X }}_REST_ALONG(n) < (free_left))
+{% endif %}
+            copy_chunk(tile_{{ x }} + filling * {{ X }}_TILE + {{ X }}_WHOLE_PANELS * {{ X }}_PANEL +
+                           {{ X }}_PLACE({{ X }}_REST_ROW(n), {{ X }}_REST_CHUNK(n)),
+                       (const __global LOCAL *)next_{{ x }} + {{ X }}_REST_ALONG(n) +
+                           {{ X }}_REST_ROW(n) * ld_{{ x }},
+                       {{ rest_inside }})
+{% endif %}
 {% endfilter %}
 
 {% endfor %}

@@ -1,4 +1,4 @@
-{# A pass before the kernel, which packs an operand as halves. #}
+{# A pass before the kernel: pack an operand as halves. #}
 {% set X, x = o.X, o.x %}
 /*
  * ---- A pass before it: packs {{ X }} ----
@@ -31,17 +31,7 @@
     for (uint n = item; n < SLICES * PACK_ROWS; n += PACK_ITEMS)
         atomic_max(largest + n % PACK_ROWS, all_largest[n / PACK_ROWS * whole_free + n % PACK_ROWS]);
 
-    /* Neighbouring work-items read what is contiguous. */
-#pragma unroll
-    for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
-        const uint number = item + n * PACK_ITEMS;
-        const uint free = number {{ "% PACK_ROWS" if o.free_is_contiguous else "/ TURN" }};
-        const uint term = number {{ "/ PACK_ROWS" if o.free_is_contiguous else "% TURN" }};
-        const uint l = first_term + term;
-        const bool is_inside = first_free + free < size_{{ o.i }} && l < terms;
-        turned[free * (TURN + 1) + term] =
-            is_inside ? from[free * free_step + TERM_PLACE_{{ X }}(l)] : 0;
-    }
+{% include "wgmma/read_rows.cl" %}
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_group_id(1) == 0 && item < PACK_ROWS)
         all_largest[SLICES * whole_free + item] = largest[item];

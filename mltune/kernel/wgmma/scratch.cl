@@ -1,4 +1,4 @@
-{# Where the packed operands are in the scratch memory, as every pass finds them. #}
+{# The places of the packed operands in the scratch memory. #}
 /*
  * ---- The scratch memory ----
  *
@@ -11,8 +11,8 @@
 {% else %}
 #define SUMS_SIZE 0
 {% endif %}
-#define A_SIZE (WHOLE(size_i, A_FREE) * WHOLE(ALL_TERMS, TURN))
-#define B_SIZE (WHOLE(size_j, B_FREE) * WHOLE(ALL_TERMS, TURN))
+#define A_SIZE (WHOLE(size_i, A_FREE) * WHOLE(ALL_TERMS, TURN){{ " / 2" if packed_bytes == 2 }})
+#define B_SIZE (WHOLE(size_j, B_FREE) * WHOLE(ALL_TERMS, TURN){{ " / 2" if packed_bytes == 2 }})
 #define PACKED_A(scratch) ((scratch) + SUMS_SIZE + get_group_id(2) * A_SIZE)
 {% filter continued %}
 #define PACKED_B(scratch)

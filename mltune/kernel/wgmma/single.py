@@ -37,6 +37,8 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     kernel = WarpgroupKernel.of(contraction, config, has_other_scratch=True)
     names = {
         "bytes": _BYTES,
+        "packed_bytes": _BYTES,
+        "turn_tiles": 2,
         "shows_copies": True,
         "copies_pieces": False,
         "steps_addresses": False,

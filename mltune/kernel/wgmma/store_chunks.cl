@@ -1,4 +1,4 @@
-{# Results go to C in chunks of 16 bytes, which neighbouring lanes put together. #}
+{# Store results to C in vectors of 16 bytes, which neighbouring lanes assemble. #}
 {% if split.has_counters %}
 {% include "wgmma/sums.cl" %}
 

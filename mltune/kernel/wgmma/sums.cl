@@ -1,4 +1,4 @@
-{# The sums as other templates want them. #}
+{# The sums in vectors of four, as other templates read them. #}
     /* A lane has of every 8 columns two neighbours, in rows 8 apart. */
     SUM sum[BLOCKS][A_TILES];
 #pragma unroll

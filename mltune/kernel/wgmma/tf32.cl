@@ -1,4 +1,4 @@
-{# How a single number is packed, so that its two tf32 parts can be told. #}
+{# Pack a single precision number so that its two tf32 parts can be separated. #}
 /* A number is packed so that its first 11 bits, which are all that the instruction sees of it, are
    its large part: the number rounded to the nearest. What is left is the small part, which needs 12
    bits and a sign. */

@@ -1,4 +1,4 @@
-{# Sums of halves become those of the numbers: scales are undone, and what halves cannot is done. #}
+{# Undo the scales of the sums of halves, and compute what halves cannot hold. #}
     /* Undo the scales. Below 2^-252, nothing is left of a sum in single precision. Beyond the edge
        nothing says what a largest number is: taken for an infinity, it would cost much time. */
     const __global uint *largest_a =

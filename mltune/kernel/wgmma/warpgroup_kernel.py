@@ -67,7 +67,7 @@ class WarpgroupKernel:
         Raises:
             UsageError: when a parameter's value is refused.
         """
-        settings = WGMMA.read(config, contraction.precision)
+        settings = WGMMA.read(config, contraction.precision, contraction.compute)
         arithmetic = Arithmetic(contraction.precision)
         split = SplitSum.of(settings, has_other_scratch=has_other_scratch)
         finish = Finish(contraction, arithmetic, VECTOR)

@@ -1,4 +1,4 @@
-{# The sums of a macro tile begin. #}
+{# Set the sums of a macro tile to zero. #}
 #pragma unroll
     for (int y = 0; y < BLOCKS; ++y)
 #pragma unroll

@@ -29,6 +29,16 @@ def recording(statuses: tuple[Status, ...] = ENDINGS, count: int = 400) -> Recor
     return Recording(where="here", problem="sgemm_nn", device="a card", points=tuple(points))
 
 
+def recording_of_families() -> Recording:
+    configs: list[dict[str, int | str]] = [
+        {"family": "direct", "tile": 4, "way": "cast"},
+        {"family": "packed", "pack": 1, "tile": 2},
+        {"family": "packed", "pack": 0, "tile": 2},
+    ]
+    points = tuple(Point(Config.of(config), 0.5, Status.OK) for config in configs)
+    return Recording(where="here", problem="sgemm_nn", device="a card", points=points)
+
+
 def written(form: str, given: Recording, folder: Path) -> tuple[Path, tuple[str, ...]]:
     text, notes = WRITERS[form](given)
     path = folder / "written.json"
@@ -58,6 +68,24 @@ def test_what_a_format_can_say_reads_back(form: str, kept: set[Status], tmp_path
         )
     assert (back.problem, back.device) == (given.problem, given.device)
     assert (notes, back.notes) == ((), ())
+
+
+@pytest.mark.parametrize("form", ["t4", "kernel-tuner"])
+def test_configs_of_several_families_read_back(form: str, tmp_path: Path) -> None:
+    given = recording_of_families()
+    path, notes = written(form, given, tmp_path)
+    back = read_recording(path)
+
+    assert [p.config for p in back.points] == [p.config for p in given.points]
+    assert (notes, back.notes) == ((), ())
+
+
+def test_a_table_of_several_families_has_the_columns_of_all(tmp_path: Path) -> None:
+    path, _ = written("csv", recording_of_families(), tmp_path)
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+
+    assert list(rows[0]) == ["family", "tile", "way", "pack", "seconds", "status"]
+    assert [(row["way"], row["pack"]) for row in rows] == [("cast", ""), ("", "1"), ("", "0")]
 
 
 @pytest.mark.parametrize(

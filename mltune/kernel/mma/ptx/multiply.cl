@@ -1,8 +1,8 @@
 {% if instruction.takes == 2 %}
 /* Add 8 x 16 products: a lane has the sums of columns 2 t, 2 t + 1 in rows g and g + 8. */
-static inline SUM multiply_add(const SUM sum, const FRAGMENT b0, const FRAGMENT b1,
-                               const FRAGMENT b2, const FRAGMENT b3, const FRAGMENT a0,
-                               const FRAGMENT a1)
+static inline SUM multiply_add(const SUM sum, const {{ instruction.register }} b0, const {{ instruction.register }} b1,
+                               const {{ instruction.register }} b2, const {{ instruction.register }} b3, const {{ instruction.register }} a0,
+                               const {{ instruction.register }} a1)
 {
     TYPE s0, s1, s2, s3;
     asm("mma.sync.aligned.{{ instruction.shape }} "{% raw %}

@@ -34,8 +34,8 @@ typedef struct matrix {
     int64_t offset, length, count, ld, stride; /* the stride leads to the next of a batch */
 } matrix;
 
-/* A built kernel keeps its context alive, so the pointer cannot come to mean another one. One that
-   cannot be built for the device is kept as well, so that it is tried once. */
+/* A kernel for a device. A built one keeps its context alive, so no other context gets the same
+   pointer. One that does not build is kept, too, with the reason: it is tried once. */
 typedef struct built {
     cl_context context;
     cl_device_id device;
@@ -47,8 +47,8 @@ typedef struct built {
 
 enum { plain, zeroed, num_memories };
 
-/* The scratch memory of a queue, which is kept alive for the same reason, and counters, which
-   kernels leave full of zeros, as they have found them. */
+/* The scratch memory and the counters of a queue, which is kept alive for the same reason. Counters
+   are zero before each kernel and after it. */
 typedef struct scratch {
     cl_command_queue queue;
     cl_mem buffers[num_memories];
@@ -84,7 +84,7 @@ static cl_int create_kernels(cl_program program, const mltune_sgemm_nn_kernel *w
     return status;
 }
 
-/* Take a kernel from a binary, where there is one that was made for this very device. */
+/* Take a kernel from its binary, if there is one for this device and driver. */
 static cl_int build_from_binary(cl_context context, cl_device_id device,
                                 const mltune_sgemm_nn_kernel *written, cl_kernel *kernels)
 {
@@ -123,7 +123,7 @@ static cl_int build_from_source(cl_context context, cl_device_id device,
                             NULL);
     if (status == CL_SUCCESS)
         status = create_kernels(program, written, kernels);
-    clReleaseProgram(program); /* the kernels keep what they need */
+    clReleaseProgram(program); /* the kernels keep it alive */
     return status;
 }
 
@@ -135,15 +135,15 @@ static cl_int build(cl_context context, cl_device_id device, const mltune_sgemm_
     return build_from_source(context, device, written, kernels);
 }
 
-/* Whether trying again is in vain. */
+/* Whether the kernel cannot be built for this device at all. */
 static int does_not_build(cl_int status)
 {
     return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BINARY ||
            status == CL_INVALID_BUILD_OPTIONS;
 }
 
-/* The context and the device of a queue, and a kernel that was built for them, or NULL. The mutex
-   must be held. */
+/* Find the context and the device of a queue, and the entry of a kernel for them, NULL if there is
+   none. The mutex must be held. */
 static cl_int find_built(cl_command_queue queue, const mltune_sgemm_nn_kernel *written, cl_context *context,
                          cl_device_id *device, built **found)
 {
@@ -193,7 +193,7 @@ static cl_int kernels_for(cl_command_queue queue, const mltune_sgemm_nn_kernel *
     return status;
 }
 
-/* Kernels whose work-groups walk over C have so many for each compute unit of the device. */
+/* The compute units of a queue's device: the grid of persistent kernels depends on them. */
 static cl_int compute_units(cl_command_queue queue, uint64_t *units)
 {
     cl_device_id device;
@@ -293,7 +293,7 @@ static cl_int memory_for(cl_command_queue queue, int kind, uint64_t bytes, const
                 clReleaseMemObject(larger);
             return status;
         }
-        if (entry->buffers[kind] != NULL) /* OpenCL keeps it until those who use it have ended */
+        if (entry->buffers[kind] != NULL) /* OpenCL keeps it until no kernel uses it */
             clReleaseMemObject(entry->buffers[kind]);
         entry->buffers[kind] = larger;
         entry->bytes[kind] = (size_t)bytes;
@@ -302,8 +302,7 @@ static cl_int memory_for(cl_command_queue queue, int kind, uint64_t bytes, const
     return CL_SUCCESS;
 }
 
-/* What is asked of a kernel: C = alpha * A * B + beta * C, where all three lie column by column or
-   are transposed, and the sums have so many terms: with 0, A and B are not read. */
+/* A call: C = alpha * A * B + beta * C. If `terms` is 0, A and B are not read. */
 typedef struct call {
     cl_command_queue queue;
     const matrix *c, *a, *b;
@@ -315,7 +314,7 @@ typedef struct call {
     cl_event *event;
 } call;
 
-/* Start the passes that have work one after the other, whatever the queue's order. */
+/* Enqueue the passes that have work-items, with barriers between them if the queue is out of order. */
 static cl_int enqueue(const mltune_sgemm_nn_kernel *written, const cl_kernel *kernels,
                       const mltune_sgemm_nn_launch *launch, const call *given, cl_event *events)
 {
@@ -379,8 +378,8 @@ static int inside(const matrix *x, int64_t batch, size_t element_bytes)
            sum(sum((uint64_t)x->offset, span(x)), batches) <= bytes / element_bytes;
 }
 
-/* Start a kernel. The events between which it runs are to be released; the first is NULL if there
-   is one pass only, and the place of both is NULL if nobody asks for them. */
+/* Enqueue a kernel. `events` is NULL, or gets the events of the first pass (NULL if there is only one)
+   and of the last; the caller releases both. */
 static cl_int launch(const mltune_sgemm_nn_kernel *written, const call *given, cl_event *events)
 {
     mltune_sgemm_nn_extents extents = {(uint64_t)given->c->length, (uint64_t)given->c->count,
@@ -411,7 +410,7 @@ static cl_int launch(const mltune_sgemm_nn_kernel *written, const call *given, c
     return status;
 }
 
-/* Forget what was built, and the memory. */
+/* Release all kernels and all memory. */
 static void release(void)
 {
     int i;
@@ -474,31 +473,31 @@ static const char *kernel_name(const type *of, int number)
     return mltune_sgemm_nn_kernel_name(number);
 }
 
-/* Selection that learns in use; off until mltune_sgemm_nn_learn names a file. The first calls of a size that
-   was not measured try the kernels that are likely to be the fastest, in turn,
-   until the times of their events leave no doubt. The fastest is kept, and saved. No call waits for
-   a time. Python's runtime has the same rule, and says where its numbers are from. */
+/* Selection that learns in use, once mltune_sgemm_nn_learn has named a file. The first calls of a size that
+   was not measured try the kernels that may be the fastest, until one is clearly the fastest by the
+   times of its events. It is kept, and saved. No call waits for a time. Python's runtime has the
+   same rule; mltune/runtime/learning.py says where the numbers come from. */
 enum {
     most_tried = 5,
-    later = 2, /* tries that the likelier ones are ahead, from the third kernel on */
+    later = 2, /* tries by which the likelier kernels are ahead of the third and later ones */
     most_tries = 8, /* of a kernel */
-    enough_tries = 2, /* of the best and the likeliest two, for it to be saved before the end */
-    noise_times = 4, /* so many times count as if the first guess of the noise were measured */
+    enough_tries = 2, /* of the best and the likeliest two, before the best is saved */
+    noise_times = 4, /* the weight of the guessed noise, in measured times */
     most_lost = 20, /* calls that worse kernels may cost: 2 % of a thousand */
     num_buckets = 4096
 };
 
-static const double guessed_noise = 0.04, /* how far one time is off */
-                    sure = 3, /* standard errors behind the best, to be tried no more */
-                    least_gain = 0.01, /* a kernel that cannot gain this is tried no more */
-                    most_slower = 3, /* so many times as slow, a kernel is tried once */
-                    share = 0.02, /* of the time, for builds and for writing the file */
-                    guessed_build = 0.5; /* seconds of a build, before one was seen */
+static const double guessed_noise = 0.04, /* relative error of one time */
+                    sure = 3, /* standard errors behind the best: the kernel is dropped */
+                    least_gain = 0.01, /* a kernel that cannot gain this share is dropped */
+                    most_slower = 3, /* a kernel that is so many times as slow is tried once */
+                    share = 0.02, /* of the time that builds and writing the file may take */
+                    guessed_build = 0.5; /* seconds of a build, before the first one */
 
 /* A kernel that is tried for a size. */
 typedef struct contender {
     int number, is_out, is_running, num_known;
-    cl_event running[2];         /* of the first pass, NULL if there is one only, and the last */
+    cl_event running[2];         /* of the first pass (NULL if there is only one) and the last */
     cl_ulong known[most_tries]; /* nanoseconds, sorted */
 } contender;
 
@@ -508,13 +507,13 @@ typedef struct lesson {
     const char *device;
     mltune_sgemm_nn_problem problem;
     int best, is_saved;
-    int is_warm; /* a call came before: the first finds cold caches */
+    int is_warm; /* whether it was called before: caches are cold in the first call */
     int num_tried;
     contender *tried; /* the chosen kernel first; NULL when the best is known */
     struct lesson *next;
 } lesson;
 
-/* What a call is to launch. */
+/* The kernel that a call launches. */
 typedef struct use {
     int number, is_try, builds;
     lesson *of; /* NULL if nothing is learned from the call */
@@ -548,7 +547,7 @@ static const char *name_device(cl_device_id device, const char *text)
     return entry->text;
 }
 
-/* The name of a queue's device, if its events will tell when they began and ended; or NULL. */
+/* The name of a queue's device; NULL if the queue has no profiling. */
 static const char *device_with_times(cl_command_queue queue)
 {
     const device_name *entry;
@@ -635,7 +634,7 @@ static int64_t nearby(int64_t size, int way)
     return way == 0 ? (size + 1) / 2 : way * size;
 }
 
-/* The kernels that are chosen for sizes nearby, those that are chosen most first; their number. */
+/* Find the kernels that are chosen for sizes nearby, the most frequent first; returns their number. */
 static int chosen_nearby(const type *of, const mltune_sgemm_nn_problem *problem, int most, int *kernels)
 {
     int counts[14], numbers[14], num_found = 0, num_kernels = 0, way, i;
@@ -669,8 +668,8 @@ static int chosen_nearby(const type *of, const mltune_sgemm_nn_problem *problem,
     return num_kernels;
 }
 
-/* The kernels to try: the chosen one, and those that formulas expect to be the fastest; without
-   formulas those that are chosen most for sizes nearby. */
+/* Find the kernels to try: the chosen one, then those that formulas expect to be the fastest, or,
+   without formulas, those that are chosen most for sizes nearby. Returns their number. */
 static int contenders_for(const type *of, const mltune_sgemm_nn_problem *problem, int chosen, int *tried)
 {
     int numbers[most_tried], num_tried = 1, num_found, i;
@@ -685,7 +684,7 @@ static int contenders_for(const type *of, const mltune_sgemm_nn_problem *problem
     return num_tried;
 }
 
-/* Begin with a size; NULL without memory. A size that was measured leaves nothing to learn. */
+/* Begin to learn about a size; NULL without memory. For a measured size the best is known. */
 static lesson *begin_lesson(const type *of, const char *device, const mltune_sgemm_nn_problem *problem,
                             int chosen)
 {
@@ -736,7 +735,7 @@ static double expected(const contender *of)
     return sum / count;
 }
 
-/* How far a single time is off; what the clock rounds is in it. */
+/* The standard error of a single time, with the rounding of the clock. */
 static double noise_of(const lesson *of, double least)
 {
     double sum = noise_times * guessed_noise * least;
@@ -757,8 +756,8 @@ static double noise_of(const lesson *of, double least)
     return sum / count;
 }
 
-/* Find the best kernel, and try no more what is behind by more than noise explains. The chosen one
-   stays the best until it was timed, too. */
+/* Find the best kernel, and drop those that are slower by more than the noise. The chosen one stays
+   the best until it has a time, too. */
 static void judge(lesson *of)
 {
     const contender *fastest = NULL;
@@ -794,7 +793,7 @@ static void judge(lesson *of)
         of->tried[i].is_out = 1;
 }
 
-/* Take the times of launches that have ended, and judge by them. One that failed is tried no more. */
+/* Take the times of launches that have ended, and judge by them. A kernel that failed is dropped. */
 static void read_times(lesson *of)
 {
     int has_new = 0, i, j;
@@ -821,7 +820,7 @@ static void read_times(lesson *of)
         judge(of);
 }
 
-/* Whether several kernels were tried, the likeliest two and the best one often enough to keep it. */
+/* Whether several kernels have times, and the likeliest two and the best one enough of them. */
 static int is_known(const lesson *of)
 {
     int num_timed = 0, i;
@@ -846,7 +845,7 @@ static int is_built(cl_command_queue queue, const mltune_sgemm_nn_kernel *writte
     return find_built(queue, written, &context, &device, &found) == CL_SUCCESS && found != NULL;
 }
 
-/* Whether a kernel is built, or calls have taken so long that a build is a small share of it. */
+/* Whether a kernel is built, or its build is a small share of the time of all calls so far. */
 static int is_ready(const lesson *of, const contender *each, cl_command_queue queue)
 {
     return each->num_known + each->is_running > 0 ||
@@ -862,11 +861,11 @@ enum { most_text = 1024 };
 typedef struct row {
     char device[most_text], kernel[most_text], problem[most_text];
     mltune_sgemm_nn_problem size;
-    const char *text; /* as it stands in the file */
+    const char *text; /* in the file, not terminated */
     size_t length;
 } row;
 
-/* A file that is written, with so many rows already. */
+/* A file that is being written, and the number of its rows so far. */
 typedef struct rows {
     FILE *file;
     int count;
@@ -881,7 +880,7 @@ static int take(const char **at, char wanted)
     return 1;
 }
 
-/* Read four hexadecimal digits as a letter, and write it in UTF-8. */
+/* Read four hexadecimal digits as a character, and write it in UTF-8. */
 static int take_code(const char **at, char **to)
 {
     unsigned code = 0;
@@ -977,7 +976,7 @@ static int take_row(const char **at, row *of)
     return is_right;
 }
 
-/* Hand every row of a text to a function; 0 if the text is something else. */
+/* Call a function for each row of a text; 0 if the text has another form. */
 static int take_rows(const char *at, void (*each)(const row *of, rows *to), rows *to)
 {
     char key[most_text];
@@ -996,7 +995,7 @@ static int take_rows(const char *at, void (*each)(const row *of, rows *to), rows
     return is_right && take(&at, '}') && take(&at, '\0');
 }
 
-/* Read the whole file, to be freed. An empty list where there is none; NULL if it is not read. */
+/* Read the whole file; the caller frees it. An empty list if there is none; NULL if reading fails. */
 static char *read_file(void)
 {
     static const char nothing[] = "{\"learned\": []}";
@@ -1026,7 +1025,7 @@ static char *read_file(void)
     return text;
 }
 
-/* The problem type that has a row's kernel, and its number there. */
+/* Find the problem type that has a row's kernel, and the kernel's number. */
 static const type *kernel_of(const row *of, int *number)
 {
     int i;
@@ -1121,8 +1120,8 @@ static FILE *create(const char *path)
 #endif
 }
 
-/* Write all that is known, with what other processes wrote meanwhile; the file changes as a whole
-   or not at all. 0 if it cannot be written, or is something else. */
+/* Write all that is known, together with the rows that other processes have written; the file is
+   replaced as a whole. 0 if it cannot be written, or has another form. */
 static int save_learned(void)
 {
     static int tag;
@@ -1168,7 +1167,7 @@ static int save_learned(void)
     return is_right;
 }
 
-/* Remember what the file knows; -1 if it is no such file, or cannot be written. */
+/* Read all rows of the file; -1 if it has another form, or cannot be written. */
 static int read_learned(void)
 {
     char *const text = read_file();
@@ -1177,7 +1176,7 @@ static int read_learned(void)
     free(text);
     return is_right && save_learned() ? 0 : -1;
 }
-/* Save what is known, unless writing has taken too much of the time of late. */
+/* Save what is known, unless the last writes took too much of the time. */
 static void save_soon(void)
 {
     const clock_t begun = clock();
@@ -1191,7 +1190,7 @@ static void save_soon(void)
     next_save += (clock_t)((double)(next_save - begun) / share);
 }
 
-/* The contender that is tried next, or the best one where none is to be tried now. */
+/* Choose the kernel to try now, or else the best one. */
 static void try_next(lesson *of, cl_command_queue queue, use *found)
 {
     contender *next = NULL;
@@ -1233,7 +1232,7 @@ static void try_next(lesson *of, cl_command_queue queue, use *found)
     }
 }
 
-/* What to launch now. */
+/* Choose the kernel that a call launches. */
 static use use_for(const type *of, const mltune_sgemm_nn_problem *problem, cl_command_queue queue, int chosen)
 {
     use found = {0, 0, 0, NULL};
@@ -1263,7 +1262,7 @@ static use use_for(const type *of, const mltune_sgemm_nn_problem *problem, cl_co
     return found;
 }
 
-/* Keep the events of a try until they tell its time; try a kernel no more that was not started. */
+/* Keep the events of a launch until they have its time; drop a kernel that was not launched. */
 static void watch(const use *used, cl_int status, cl_event *events, double seconds)
 {
     lesson *const of = used->of;
@@ -1291,8 +1290,8 @@ static void watch(const use *used, cl_int status, cl_event *events, double secon
     release_events(events);
 }
 
-/* Launch the best kernel that is known for a problem, or one that is tried; if it does not start,
-   the chosen one; if that does not build, the first that does. */
+/* Launch the best known kernel for a problem, or one to try. If that fails, launch the chosen one; if
+   that does not build, the first one that does. */
 static cl_int launch_best(const type *of, const mltune_sgemm_nn_problem *problem, const call *given)
 {
     const int chosen = select_for(of, problem);
@@ -1318,7 +1317,7 @@ static cl_int launch_best(const type *of, const mltune_sgemm_nn_problem *problem
     return status;
 }
 
-/* Save what is known by now, of trials that have not ended too. */
+/* Save what is known, also of sizes that still try kernels. */
 static void save_all(void)
 {
     lesson *each;
@@ -1338,7 +1337,7 @@ static void save_all(void)
     is_unsaved = 0;
 }
 
-/* Learn no more, and forget what was learned. */
+/* Stop learning, and forget all. */
 static void learn_nothing(void)
 {
     int i;
@@ -1395,7 +1394,7 @@ int mltune_sgemm_nn_with(
     const matrix matrix_b = {b, offset_b, k, n, ldb, 0};
     const matrix matrix_c = {c, offset_c, m, n, ldc, 0};
     const cl_float factors[] = {alpha, beta};
-    const int64_t terms = alpha == 0 ? 0 : k; /* so that no kernel reads A and B in vain */
+    const int64_t terms = alpha == 0 ? 0 : k; /* with 0, kernels do not read A and B */
     const call given = {queue, &matrix_c, &matrix_a, &matrix_b, terms, problem.batch, &factors[0],
                         &factors[1], sizeof factors[0], num_events, wait_list, event};
 
@@ -1421,7 +1420,7 @@ int mltune_sgemm_nn_with(
         return -15;
     if (kernel < -1 || kernel >= mltune_sgemm_nn_num_kernels())
         return -19;
-    if ((num_events == 0) != (wait_list == NULL)) /* not every driver looks */
+    if ((num_events == 0) != (wait_list == NULL)) /* not every driver checks it */
         return -CL_INVALID_EVENT_WAIT_LIST;
     if (m == 0 || n == 0 || problem.batch == 0)
         return event == NULL ? 0 : -clEnqueueMarkerWithWaitList(queue, num_events, wait_list, event);

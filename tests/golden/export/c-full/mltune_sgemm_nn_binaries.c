@@ -1,8 +1,8 @@
 /*
  * mltune_sgemm_nn: kernels as the driver compiled them.
  *
- * kernel_binaries/precompiled.h, which `make precompile` writes, defines those that there are; the
- * others are declared to be NULL here.
+ * `make precompile` writes kernel_binaries/precompiled.h, which defines those that exist. The others
+ * are NULL here.
  */
 
 #include "mltune_sgemm_nn_binaries.h"

@@ -1,4 +1,4 @@
-/* mltune_sgemm_nn: kernels as the driver compiled them, where they were pre-compiled. */
+/* mltune_sgemm_nn: kernels that were pre-compiled, as the driver's binaries. */
 
 #ifndef MLTUNE_SGEMM_NN_BINARIES_H
 #define MLTUNE_SGEMM_NN_BINARIES_H
@@ -6,7 +6,7 @@
 #include "mltune_sgemm_nn.h"
 
 typedef struct mltune_sgemm_nn_binary {
-    const unsigned char *bytes; /* NULL where there is none */
+    const unsigned char *bytes; /* NULL if there is none */
     size_t size;
 } mltune_sgemm_nn_binary;
 

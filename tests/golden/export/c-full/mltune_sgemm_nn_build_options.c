@@ -9,7 +9,7 @@ const char *const mltune_sgemm_nn_build_options_source[] = {
     "-cl-std=CL1.2",
 };
 
-/* A binary was compiled with the others. */
+/* Binaries need none: they are compiled. */
 const char *const mltune_sgemm_nn_build_options_binary[] = {
     "",
     "",

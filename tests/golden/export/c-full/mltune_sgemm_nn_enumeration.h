@@ -8,10 +8,10 @@ typedef struct mltune_sgemm_nn_tile {
     int work_group_rows, work_group_columns; /* work-items of a work-group */
     int micro_tile_rows, micro_tile_columns; /* elements of C that a work-item computes */
     int macro_tile_rows, macro_tile_columns; /* elements of C that a work-group computes */
-    int unroll;                              /* terms per pass of the sum; 0 where not told */
+    int unroll;                              /* terms per step of the sum; 0 if unknown */
 } mltune_sgemm_nn_tile;
 
-/* What all kernels have in common. */
+/* The same for all kernels. */
 static const char mltune_sgemm_nn_precision[] = "s";
 static const char mltune_sgemm_nn_order[] = "column";
 static const char mltune_sgemm_nn_transposes[] = "NN"; /* of A and B */

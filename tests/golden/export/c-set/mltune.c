@@ -34,8 +34,8 @@ typedef struct matrix {
     int64_t offset, length, count, ld, stride; /* the stride leads to the next of a batch */
 } matrix;
 
-/* A built kernel keeps its context alive, so the pointer cannot come to mean another one. One that
-   cannot be built for the device is kept as well, so that it is tried once. */
+/* A kernel for a device. A built one keeps its context alive, so no other context gets the same
+   pointer. One that does not build is kept, too, with the reason: it is tried once. */
 typedef struct built {
     cl_context context;
     cl_device_id device;
@@ -47,8 +47,8 @@ typedef struct built {
 
 enum { plain, zeroed, num_memories };
 
-/* The scratch memory of a queue, which is kept alive for the same reason, and counters, which
-   kernels leave full of zeros, as they have found them. */
+/* The scratch memory and the counters of a queue, which is kept alive for the same reason. Counters
+   are zero before each kernel and after it. */
 typedef struct scratch {
     cl_command_queue queue;
     cl_mem buffers[num_memories];
@@ -84,11 +84,11 @@ static cl_int create_kernels(cl_program program, const mltune_kernel *written,
     return status;
 }
 
-/* Built kernels are kept on disk, so that the next process compiles nothing: in MLTUNE_CACHE_DIR,
-   or in the user's cache; in none if that variable is set to nothing. A binary is machine code that
-   runs in this process. So it is read from a folder and a file that this user owns and nobody else
-   can write. A file is named after a hash of all that it holds for, appears whole or not at all,
-   and is not used if it is damaged. Windows has no such folders: nothing is kept there. */
+/* Built kernels are kept on disk, so that the next process compiles nothing: in MLTUNE_CACHE_DIR, or
+   else in the user's cache; nowhere if that variable is empty. A binary is machine code that runs in
+   this process, so the folder and the file must belong to this user, and nobody else may be able to
+   write to them. A file's name is a hash of all that its binary depends on. It is written as a whole
+   and not used if it is damaged. On Windows nothing is kept. */
 #ifdef _WIN32
 
 enum { key_size = 1 };
@@ -153,7 +153,7 @@ static void write_head(const char *key, const unsigned char *binary, size_t size
     write_hash(&of, head + 16);
 }
 
-/* Name the file of a binary; 0 if the driver does not say for what it would hold. */
+/* Write the name of a binary's file; 0 if the driver does not name itself and the device. */
 static int write_key(cl_device_id device, const mltune_kernel *written, char *key)
 {
     static const cl_device_info of_device[] = {CL_DEVICE_VENDOR, CL_DEVICE_NAME, CL_DEVICE_VERSION,
@@ -192,7 +192,7 @@ static int is_own(int file, int folder)
            found.st_uid == geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Open the folder of the binaries, after making it if that is asked for; -1 without one. */
+/* Open the folder of the binaries; make it first if `make` is set. -1 if there is none. */
 static int open_folder(int make)
 {
     const char *const named = getenv("MLTUNE_CACHE_DIR"), *const base = getenv("XDG_CACHE_HOME"),
@@ -201,7 +201,7 @@ static int open_folder(int make)
     int length, folder;
     char *end;
 
-    if (getuid() != geteuid() || getgid() != getegid()) /* the environment is somebody else's */
+    if (getuid() != geteuid() || getgid() != getegid()) /* set-user-ID: the environment is not to be trusted */
         return -1;
     if (named != NULL)
         length = *named == '\0' ? -1 : snprintf(path, sizeof path, "%s/binaries", named);
@@ -215,7 +215,7 @@ static int open_folder(int make)
         if (*end != '/' && *end != '\0')
             continue;
         *end = '\0';
-        mkdir(path, 0700); /* most are there */
+        mkdir(path, 0700); /* most exist already */
         *end = end < path + length ? '/' : '\0';
     }
     folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -242,7 +242,7 @@ static int transfer(int file, unsigned char *bytes, size_t size, int writes)
     return 1;
 }
 
-/* Read what was kept, to be freed; NULL if there is none, or none to be trusted. */
+/* Read a kept binary; the caller frees it. NULL if there is none, or it cannot be trusted. */
 static unsigned char *read_binary(const char *key, size_t *size)
 {
     const int folder = open_folder(0);
@@ -299,7 +299,7 @@ static void write_binary(const char *key, unsigned char *binary, size_t size)
     close(folder);
 }
 
-/* Make a program of what an earlier process kept; NULL if there is nothing, or it is refused. */
+/* Make a program of a kept binary; NULL if there is none, or the driver refuses it. */
 static cl_program kept_program(cl_context context, cl_device_id device, const char *options,
                                const char *key)
 {
@@ -321,7 +321,7 @@ static cl_program kept_program(cl_context context, cl_device_id device, const ch
     return NULL;
 }
 
-/* Keep a program's binary, for whichever device of its context it was built. */
+/* Keep a program's binary: that of the one device that it was built for. */
 static void keep_program(cl_program program, const char *key)
 {
     enum { most = 64 };
@@ -332,7 +332,7 @@ static void keep_program(cl_program program, const char *key)
     if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, &given) !=
         CL_SUCCESS)
         return;
-    room = given / sizeof *sizes * sizeof *binaries; /* Mesa's rusticl ends the process on more */
+    room = given / sizeof *sizes * sizeof *binaries; /* with more, Mesa's rusticl ends the process */
     while (i < most - 1 && sizes[i] == 0)
         ++i;
     if (sizes[i] == 0 || sizes[i] > most_binary - head_size)
@@ -369,19 +369,19 @@ static cl_int build(cl_context context, cl_device_id device, const mltune_kernel
         status = create_kernels(program, written, kernels);
     if (status == CL_SUCCESS && named)
         keep_program(program, key);
-    clReleaseProgram(program); /* the kernels keep what they need */
+    clReleaseProgram(program); /* the kernels keep it alive */
     return status;
 }
 
-/* Whether trying again is in vain. */
+/* Whether the kernel cannot be built for this device at all. */
 static int does_not_build(cl_int status)
 {
     return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BINARY ||
            status == CL_INVALID_BUILD_OPTIONS;
 }
 
-/* The context and the device of a queue, and a kernel that was built for them, or NULL. The mutex
-   must be held. */
+/* Find the context and the device of a queue, and the entry of a kernel for them, NULL if there is
+   none. The mutex must be held. */
 static cl_int find_built(cl_command_queue queue, const mltune_kernel *written, cl_context *context,
                          cl_device_id *device, built **found)
 {
@@ -431,7 +431,7 @@ static cl_int kernels_for(cl_command_queue queue, const mltune_kernel *written,
     return status;
 }
 
-/* Kernels whose work-groups walk over C have so many for each compute unit of the device. */
+/* The compute units of a queue's device: the grid of persistent kernels depends on them. */
 static cl_int compute_units(cl_command_queue queue, uint64_t *units)
 {
     cl_device_id device;
@@ -531,7 +531,7 @@ static cl_int memory_for(cl_command_queue queue, int kind, uint64_t bytes, const
                 clReleaseMemObject(larger);
             return status;
         }
-        if (entry->buffers[kind] != NULL) /* OpenCL keeps it until those who use it have ended */
+        if (entry->buffers[kind] != NULL) /* OpenCL keeps it until no kernel uses it */
             clReleaseMemObject(entry->buffers[kind]);
         entry->buffers[kind] = larger;
         entry->bytes[kind] = (size_t)bytes;
@@ -540,8 +540,7 @@ static cl_int memory_for(cl_command_queue queue, int kind, uint64_t bytes, const
     return CL_SUCCESS;
 }
 
-/* What is asked of a kernel: C = alpha * A * B + beta * C, where all three lie column by column or
-   are transposed, and the sums have so many terms: with 0, A and B are not read. */
+/* A call: C = alpha * A * B + beta * C. If `terms` is 0, A and B are not read. */
 typedef struct call {
     cl_command_queue queue;
     const matrix *c, *a, *b;
@@ -553,7 +552,7 @@ typedef struct call {
     cl_event *event;
 } call;
 
-/* Start the passes that have work one after the other, whatever the queue's order. */
+/* Enqueue the passes that have work-items, with barriers between them if the queue is out of order. */
 static cl_int enqueue(const mltune_kernel *written, const cl_kernel *kernels,
                       const mltune_launch *launch, const call *given, cl_event *events)
 {
@@ -617,8 +616,8 @@ static int inside(const matrix *x, int64_t batch, size_t element_bytes)
            sum(sum((uint64_t)x->offset, span(x)), batches) <= bytes / element_bytes;
 }
 
-/* Start a kernel. The events between which it runs are to be released; the first is NULL if there
-   is one pass only, and the place of both is NULL if nobody asks for them. */
+/* Enqueue a kernel. `events` is NULL, or gets the events of the first pass (NULL if there is only one)
+   and of the last; the caller releases both. */
 static cl_int launch(const mltune_kernel *written, const call *given, cl_event *events)
 {
     mltune_extents extents = {(uint64_t)given->c->length, (uint64_t)given->c->count,
@@ -649,7 +648,7 @@ static cl_int launch(const mltune_kernel *written, const call *given, cl_event *
     return status;
 }
 
-/* Forget what was built, and the memory. */
+/* Release all kernels and all memory. */
 static void release(void)
 {
     int i;
@@ -676,7 +675,7 @@ static void release(void)
     UNLOCK();
 }
 
-/* A problem type, as it was tuned. */
+/* A problem type of the library. */
 typedef struct type {
     const char *name;
     char precision, trans_a, trans_b;
@@ -721,31 +720,31 @@ static const char *kernel_name(const type *of, int number)
     return of->names[number];
 }
 
-/* Selection that learns in use; off until mltune_learn names a file. The first calls of a size that
-   was not measured try the kernels that are likely to be the fastest, in turn,
-   until the times of their events leave no doubt. The fastest is kept, and saved. No call waits for
-   a time. Python's runtime has the same rule, and says where its numbers are from. */
+/* Selection that learns in use, once mltune_learn has named a file. The first calls of a size that
+   was not measured try the kernels that may be the fastest, until one is clearly the fastest by the
+   times of its events. It is kept, and saved. No call waits for a time. Python's runtime has the
+   same rule; mltune/runtime/learning.py says where the numbers come from. */
 enum {
     most_tried = 5,
-    later = 2, /* tries that the likelier ones are ahead, from the third kernel on */
+    later = 2, /* tries by which the likelier kernels are ahead of the third and later ones */
     most_tries = 8, /* of a kernel */
-    enough_tries = 2, /* of the best and the likeliest two, for it to be saved before the end */
-    noise_times = 4, /* so many times count as if the first guess of the noise were measured */
+    enough_tries = 2, /* of the best and the likeliest two, before the best is saved */
+    noise_times = 4, /* the weight of the guessed noise, in measured times */
     most_lost = 20, /* calls that worse kernels may cost: 2 % of a thousand */
     num_buckets = 4096
 };
 
-static const double guessed_noise = 0.04, /* how far one time is off */
-                    sure = 3, /* standard errors behind the best, to be tried no more */
-                    least_gain = 0.01, /* a kernel that cannot gain this is tried no more */
-                    most_slower = 3, /* so many times as slow, a kernel is tried once */
-                    share = 0.02, /* of the time, for builds and for writing the file */
-                    guessed_build = 0.5; /* seconds of a build, before one was seen */
+static const double guessed_noise = 0.04, /* relative error of one time */
+                    sure = 3, /* standard errors behind the best: the kernel is dropped */
+                    least_gain = 0.01, /* a kernel that cannot gain this share is dropped */
+                    most_slower = 3, /* a kernel that is so many times as slow is tried once */
+                    share = 0.02, /* of the time that builds and writing the file may take */
+                    guessed_build = 0.5; /* seconds of a build, before the first one */
 
 /* A kernel that is tried for a size. */
 typedef struct contender {
     int number, is_out, is_running, num_known;
-    cl_event running[2];         /* of the first pass, NULL if there is one only, and the last */
+    cl_event running[2];         /* of the first pass (NULL if there is only one) and the last */
     cl_ulong known[most_tries]; /* nanoseconds, sorted */
 } contender;
 
@@ -755,13 +754,13 @@ typedef struct lesson {
     const char *device;
     mltune_problem problem;
     int best, is_saved;
-    int is_warm; /* a call came before: the first finds cold caches */
+    int is_warm; /* whether it was called before: caches are cold in the first call */
     int num_tried;
     contender *tried; /* the chosen kernel first; NULL when the best is known */
     struct lesson *next;
 } lesson;
 
-/* What a call is to launch. */
+/* The kernel that a call launches. */
 typedef struct use {
     int number, is_try, builds;
     lesson *of; /* NULL if nothing is learned from the call */
@@ -795,7 +794,7 @@ static const char *name_device(cl_device_id device, const char *text)
     return entry->text;
 }
 
-/* The name of a queue's device, if its events will tell when they began and ended; or NULL. */
+/* The name of a queue's device; NULL if the queue has no profiling. */
 static const char *device_with_times(cl_command_queue queue)
 {
     const device_name *entry;
@@ -882,7 +881,7 @@ static int64_t nearby(int64_t size, int way)
     return way == 0 ? (size + 1) / 2 : way * size;
 }
 
-/* The kernels that are chosen for sizes nearby, those that are chosen most first; their number. */
+/* Find the kernels that are chosen for sizes nearby, the most frequent first; returns their number. */
 static int chosen_nearby(const type *of, const mltune_problem *problem, int most, int *kernels)
 {
     int counts[14], numbers[14], num_found = 0, num_kernels = 0, way, i;
@@ -916,8 +915,8 @@ static int chosen_nearby(const type *of, const mltune_problem *problem, int most
     return num_kernels;
 }
 
-/* The kernels to try: the chosen one, and those that formulas expect to be the fastest; without
-   formulas those that are chosen most for sizes nearby. */
+/* Find the kernels to try: the chosen one, then those that formulas expect to be the fastest, or,
+   without formulas, those that are chosen most for sizes nearby. Returns their number. */
 static int contenders_for(const type *of, const mltune_problem *problem, int chosen, int *tried)
 {
     int numbers[most_tried], num_tried = 1, num_found, i;
@@ -932,7 +931,7 @@ static int contenders_for(const type *of, const mltune_problem *problem, int cho
     return num_tried;
 }
 
-/* Begin with a size; NULL without memory. A size that was measured leaves nothing to learn. */
+/* Begin to learn about a size; NULL without memory. For a measured size the best is known. */
 static lesson *begin_lesson(const type *of, const char *device, const mltune_problem *problem,
                             int chosen)
 {
@@ -983,7 +982,7 @@ static double expected(const contender *of)
     return sum / count;
 }
 
-/* How far a single time is off; what the clock rounds is in it. */
+/* The standard error of a single time, with the rounding of the clock. */
 static double noise_of(const lesson *of, double least)
 {
     double sum = noise_times * guessed_noise * least;
@@ -1004,8 +1003,8 @@ static double noise_of(const lesson *of, double least)
     return sum / count;
 }
 
-/* Find the best kernel, and try no more what is behind by more than noise explains. The chosen one
-   stays the best until it was timed, too. */
+/* Find the best kernel, and drop those that are slower by more than the noise. The chosen one stays
+   the best until it has a time, too. */
 static void judge(lesson *of)
 {
     const contender *fastest = NULL;
@@ -1041,7 +1040,7 @@ static void judge(lesson *of)
         of->tried[i].is_out = 1;
 }
 
-/* Take the times of launches that have ended, and judge by them. One that failed is tried no more. */
+/* Take the times of launches that have ended, and judge by them. A kernel that failed is dropped. */
 static void read_times(lesson *of)
 {
     int has_new = 0, i, j;
@@ -1068,7 +1067,7 @@ static void read_times(lesson *of)
         judge(of);
 }
 
-/* Whether several kernels were tried, the likeliest two and the best one often enough to keep it. */
+/* Whether several kernels have times, and the likeliest two and the best one enough of them. */
 static int is_known(const lesson *of)
 {
     int num_timed = 0, i;
@@ -1093,7 +1092,7 @@ static int is_built(cl_command_queue queue, const mltune_kernel *written)
     return find_built(queue, written, &context, &device, &found) == CL_SUCCESS && found != NULL;
 }
 
-/* Whether a kernel is built, or calls have taken so long that a build is a small share of it. */
+/* Whether a kernel is built, or its build is a small share of the time of all calls so far. */
 static int is_ready(const lesson *of, const contender *each, cl_command_queue queue)
 {
     return each->num_known + each->is_running > 0 ||
@@ -1109,11 +1108,11 @@ enum { most_text = 1024 };
 typedef struct row {
     char device[most_text], kernel[most_text], problem[most_text];
     mltune_problem size;
-    const char *text; /* as it stands in the file */
+    const char *text; /* in the file, not terminated */
     size_t length;
 } row;
 
-/* A file that is written, with so many rows already. */
+/* A file that is being written, and the number of its rows so far. */
 typedef struct rows {
     FILE *file;
     int count;
@@ -1128,7 +1127,7 @@ static int take(const char **at, char wanted)
     return 1;
 }
 
-/* Read four hexadecimal digits as a letter, and write it in UTF-8. */
+/* Read four hexadecimal digits as a character, and write it in UTF-8. */
 static int take_code(const char **at, char **to)
 {
     unsigned code = 0;
@@ -1224,7 +1223,7 @@ static int take_row(const char **at, row *of)
     return is_right;
 }
 
-/* Hand every row of a text to a function; 0 if the text is something else. */
+/* Call a function for each row of a text; 0 if the text has another form. */
 static int take_rows(const char *at, void (*each)(const row *of, rows *to), rows *to)
 {
     char key[most_text];
@@ -1243,7 +1242,7 @@ static int take_rows(const char *at, void (*each)(const row *of, rows *to), rows
     return is_right && take(&at, '}') && take(&at, '\0');
 }
 
-/* Read the whole file, to be freed. An empty list where there is none; NULL if it is not read. */
+/* Read the whole file; the caller frees it. An empty list if there is none; NULL if reading fails. */
 static char *read_file(void)
 {
     static const char nothing[] = "{\"learned\": []}";
@@ -1273,7 +1272,7 @@ static char *read_file(void)
     return text;
 }
 
-/* The problem type that has a row's kernel, and its number there. */
+/* Find the problem type that has a row's kernel, and the kernel's number. */
 static const type *kernel_of(const row *of, int *number)
 {
     int i;
@@ -1368,8 +1367,8 @@ static FILE *create(const char *path)
 #endif
 }
 
-/* Write all that is known, with what other processes wrote meanwhile; the file changes as a whole
-   or not at all. 0 if it cannot be written, or is something else. */
+/* Write all that is known, together with the rows that other processes have written; the file is
+   replaced as a whole. 0 if it cannot be written, or has another form. */
 static int save_learned(void)
 {
     static int tag;
@@ -1415,7 +1414,7 @@ static int save_learned(void)
     return is_right;
 }
 
-/* Remember what the file knows; -1 if it is no such file, or cannot be written. */
+/* Read all rows of the file; -1 if it has another form, or cannot be written. */
 static int read_learned(void)
 {
     char *const text = read_file();
@@ -1424,7 +1423,7 @@ static int read_learned(void)
     free(text);
     return is_right && save_learned() ? 0 : -1;
 }
-/* Save what is known, unless writing has taken too much of the time of late. */
+/* Save what is known, unless the last writes took too much of the time. */
 static void save_soon(void)
 {
     const clock_t begun = clock();
@@ -1438,7 +1437,7 @@ static void save_soon(void)
     next_save += (clock_t)((double)(next_save - begun) / share);
 }
 
-/* The contender that is tried next, or the best one where none is to be tried now. */
+/* Choose the kernel to try now, or else the best one. */
 static void try_next(lesson *of, cl_command_queue queue, use *found)
 {
     contender *next = NULL;
@@ -1480,7 +1479,7 @@ static void try_next(lesson *of, cl_command_queue queue, use *found)
     }
 }
 
-/* What to launch now. */
+/* Choose the kernel that a call launches. */
 static use use_for(const type *of, const mltune_problem *problem, cl_command_queue queue, int chosen)
 {
     use found = {0, 0, 0, NULL};
@@ -1510,7 +1509,7 @@ static use use_for(const type *of, const mltune_problem *problem, cl_command_que
     return found;
 }
 
-/* Keep the events of a try until they tell its time; try a kernel no more that was not started. */
+/* Keep the events of a launch until they have its time; drop a kernel that was not launched. */
 static void watch(const use *used, cl_int status, cl_event *events, double seconds)
 {
     lesson *const of = used->of;
@@ -1538,8 +1537,8 @@ static void watch(const use *used, cl_int status, cl_event *events, double secon
     release_events(events);
 }
 
-/* Launch the best kernel that is known for a problem, or one that is tried; if it does not start,
-   the chosen one; if that does not build, the first that does. */
+/* Launch the best known kernel for a problem, or one to try. If that fails, launch the chosen one; if
+   that does not build, the first one that does. */
 static cl_int launch_best(const type *of, const mltune_problem *problem, const call *given)
 {
     const int chosen = select_for(of, problem);
@@ -1565,7 +1564,7 @@ static cl_int launch_best(const type *of, const mltune_problem *problem, const c
     return status;
 }
 
-/* Save what is known by now, of trials that have not ended too. */
+/* Save what is known, also of sizes that still try kernels. */
 static void save_all(void)
 {
     lesson *each;
@@ -1585,7 +1584,7 @@ static void save_all(void)
     is_unsaved = 0;
 }
 
-/* Learn no more, and forget what was learned. */
+/* Stop learning, and forget all. */
 static void learn_nothing(void)
 {
     int i;
@@ -1665,7 +1664,7 @@ static int overlap(const matrix *x, int64_t batch)
     return batch > 1 && stride < span(x) && (stride < length || between > (uint64_t)x->ld);
 }
 
-/* A problem as it is asked for: letters are small ones, 'c' only of complex matrices. */
+/* The problem of a call. Letters are in lower case; 'c' of a real matrix has become 't'. */
 typedef struct asked {
     char precision, trans_a, trans_b;
     int row_major;
@@ -1743,7 +1742,7 @@ static const type *find(const asked *wanted, int batched)
     return found;
 }
 
-/* The problem type of the same kind, one product or a batch, or else of the other kind. */
+/* Find the problem type of a call: for a batch or for one product, or else the other one. */
 static const type *type_for(const asked *wanted)
 {
     const int batched = wanted->problem.batch > 1;
@@ -1752,7 +1751,7 @@ static const type *type_for(const asked *wanted)
     return found != NULL ? found : find(wanted, !batched);
 }
 
-/* A problem as its type was tuned for it. */
+/* The problem of a call in the order and the kind of its problem type. */
 static mltune_problem problem_of(const type *of, const asked *wanted)
 {
     mltune_problem problem = wanted->problem;
@@ -1775,7 +1774,7 @@ int mltune_gemm(
 {
     asked wanted = ask(precision, order, trans_a, trans_b);
     const size_t bytes = element_bytes(wanted.precision);
-    /* Whether columns of A and B, as they are stored, are m and k elements long. */
+    /* Whether the contiguous elements of A run along m, and those of B along k. */
     const int along_a = (wanted.trans_a == 'n') != wanted.row_major;
     const int along_b = (wanted.trans_b == 'n') != wanted.row_major;
     matrix of_a = {a, offset_a, along_a ? m : k, along_a ? k : m, lda, stride_a};
@@ -1829,13 +1828,13 @@ int mltune_gemm(
         return -22;
     if (queue == NULL)
         return -23;
-    if ((num_events == 0) != (wait_list == NULL)) /* not every driver looks */
+    if ((num_events == 0) != (wait_list == NULL)) /* not every driver checks it */
         return -CL_INVALID_EVENT_WAIT_LIST;
     if (m == 0 || n == 0 || batch == 0)
         return event == NULL ? 0 : -clEnqueueMarkerWithWaitList(queue, num_events, wait_list, event);
     if (overlap(&of_c, batch))
         return -22;
-    given.terms = is_zero(wanted.precision, alpha) ? 0 : k; /* so that no kernel reads A and B in vain */
+    given.terms = is_zero(wanted.precision, alpha) ? 0 : k; /* with 0, kernels do not read A and B */
     if (given.terms > 0 && !inside(&of_a, batch, bytes))
         return -10;
     if (given.terms > 0 && !inside(&of_b, batch, bytes))
@@ -1871,7 +1870,7 @@ int mltune_gemm(
     return -status;
 }
 
-/* The place of a wrong argument in a function without precision, and perhaps without batch. */
+/* The number of a wrong argument in a function without the precision, and perhaps the batch. */
 static int place(int code, int batched)
 {
     static const signed char places[] = {0, 0, 1, 2, 3, 4, 5, 6, 0, 7, 8, 9, 10, 0, 11, 12, 13, 0, 14, 15, 16, 17, 0, 18, 19, 20, 21};

@@ -98,7 +98,7 @@ static float random_part(void)
 
 static element *allocate(size_t size)
 {
-    element *const memory = calloc(size + 1, sizeof *memory); /* + 1: no memory is no error */
+    element *const memory = calloc(size + 1, sizeof *memory); /* + 1, as calloc(0) may return NULL */
 
     if (memory == NULL)
         fail("out of memory", CL_OUT_OF_HOST_MEMORY);
@@ -141,7 +141,7 @@ static cl_mem buffer_of(cl_context context, size_t size, element *memory)
     return buffer;
 }
 
-/* Compute the result on the device, and the seconds of the fastest of some calls. */
+/* Compute the result on the device, and return the seconds of the fastest call. */
 static double compute(cl_command_queue queue, cl_context context, const mltune_sgemm_nn_problem *problem,
                       matrices *data, factor alpha, factor beta)
 {
@@ -175,7 +175,7 @@ static double compute(cl_command_queue queue, cl_context context, const mltune_s
     return best;
 }
 
-/* Whether the result is that of a triple loop, within what rounding may change. */
+/* Whether the result is that of a triple loop, within a bound on rounding errors. */
 static int is_right(const mltune_sgemm_nn_problem *problem, const matrices *data, factor alpha,
                     factor beta)
 {
@@ -213,7 +213,7 @@ static int is_right(const mltune_sgemm_nn_problem *problem, const matrices *data
     return 1;
 }
 
-/* Do one size; return whether it was right, or was saved. */
+/* Compute one size; return whether it was right, or was saved. */
 static int run(cl_command_queue queue, cl_context context, const mltune_sgemm_nn_problem *problem,
                char **files, factor alpha, factor beta)
 {

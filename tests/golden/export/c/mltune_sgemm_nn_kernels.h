@@ -8,8 +8,8 @@
 
 #define MLTUNE_SGEMM_NN_MOST_PASSES 1
 
-/* What a launch follows from, each at least 1: rows and columns of C as kernels see it, which is
-   column by column, terms of a sum, products of a batch, and the device's compute units. */
+/* The numbers that a launch depends on, each at least 1: rows and columns of C, column-major as
+   kernels see it, terms of a sum, products of a batch, and the device's compute units. */
 typedef struct mltune_sgemm_nn_extents {
     uint64_t rows, columns, terms, batch, units;
 } mltune_sgemm_nn_extents;
@@ -17,7 +17,7 @@ typedef struct mltune_sgemm_nn_extents {
 typedef struct mltune_sgemm_nn_launch {
     uint64_t global[MLTUNE_SGEMM_NN_MOST_PASSES][3]; /* work-items; a pass with a 0 is not launched */
     uint64_t scratch_bytes;                  /* of memory that the passes share */
-    uint64_t counter_bytes;                  /* of memory full of zeros */
+    uint64_t counter_bytes;                  /* of memory that is zero */
 } mltune_sgemm_nn_launch;
 
 /* A __kernel function. */
@@ -27,20 +27,20 @@ typedef struct mltune_sgemm_nn_pass {
 } mltune_sgemm_nn_pass;
 
 typedef struct mltune_sgemm_nn_kernel {
-    const char *const *source; /* string literals, to be put together */
+    const char *const *source; /* string literals, to be joined */
     unsigned num_literals;
     const char *build_options;
     const mltune_sgemm_nn_pass *passes; /* launched one after the other, with the same arguments */
     int num_passes;
-    int has_scratch;  /* whether work-groups hand numbers over in memory */
-    int has_counters; /* whether work-groups count themselves, in memory full of zeros */
+    int has_scratch;  /* whether it needs scratch memory */
+    int has_counters; /* whether it needs counters: memory that is zero */
     int two_steps;    /* whether it is built in two steps, see build_again */
     void (*compute)(const mltune_sgemm_nn_extents *of, mltune_sgemm_nn_launch *launch);
 } mltune_sgemm_nn_kernel;
 
 extern const mltune_sgemm_nn_kernel mltune_sgemm_nn_kernels[];
 
-/* Sums and products that stay at UINT64_MAX rather than overflow. */
+/* Sums and products that saturate at UINT64_MAX. */
 static inline uint64_t sum(uint64_t x, uint64_t y)
 {
     return x > UINT64_MAX - y ? UINT64_MAX : x + y;
@@ -56,7 +56,7 @@ static inline uint64_t higher(uint64_t x, uint64_t y)
     return x > y ? x : y;
 }
 
-/* How many parts cover a size. */
+/* The number of parts that cover a size. */
 static inline uint64_t cover(uint64_t size, uint64_t part)
 {
     return size / part + (size % part > 0);

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .launch import GemmKernel, Geometry
+from .gemm_kernel import GemmKernel, Geometry
 
 _FOLDER = Path(__file__).parent / "opencl"
 _ARGUMENTS = (

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pyopencl as cl
 import pyopencl.array as cl_array
 
+from .gemm_kernel import GemmType
 from .kernels import KERNELS
-from .launch import GemmType, Launcher
+from .launch import Launcher
 from .selection import select
 
 _LAUNCHER = Launcher(

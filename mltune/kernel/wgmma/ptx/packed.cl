@@ -6,16 +6,16 @@ static inline ulong descriptor(const __local LOCAL *first)
 }
 
 {% set sums = columns // 2 %}
-/* Add the products of 64 rows of j with {{ columns }} columns of i, over 16 terms, to a warpgroup's sums; these
+/* Add the products of 64 rows of j with {{ columns }} columns of i, over {{ unit }} terms, to a warpgroup's sums; these
    begin anew where not `adds`. */
 {% filter continued %}
 #define MULTIPLY(sum, tile_b, first_b, tile_a, first_a, adds)
     asm volatile("{ .reg .pred adds; setp.ne.b32 adds, %{{ sums + 2 }}, 0;\n\t"
-        "//@ wgmma.mma_async.sync.aligned.m64n{{ columns }}k16.f32.f16.f16 {"
+        "//@ wgmma.mma_async.sync.aligned.m64n{{ columns }}k{{ unit }}.f32.{{ format }}.{{ format }} {"
 {% for n in range(0, sums, 4) %}
         "%{{ n }}, %{{ n + 1 }}, %{{ n + 2 }}, %{{ n + 3 }}{{ "}" if loop.last }}, "
 {% endfor %}
-        "%{{ sums }}, %{{ sums + 1 }}, adds, 1, 1, 0, 0;\n\t}"
+        "%{{ sums }}, %{{ sums + 1 }}, adds, 1, 1{{ ", 0, 0" if format != "tf32" }};\n\t}"
         :
 {% for n in range(0, sums, 4) %}
         "+f"((sum)[{{ n }}]), "+f"((sum)[{{ n + 1 }}]), "+f"((sum)[{{ n + 2 }}]), "+f"((sum)[{{ n + 3 }}]){{ "," if not loop.last }}

@@ -1,0 +1,253 @@
+"""The kernels of a launcher as they are built for devices, and the memory that they share."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import operator
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+from pyopencl import _cl
+
+from .building import BuildError, build
+from .gemm_kernel import GemmKernel, GemmType, KernelError
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a launch needs, as far as it follows from the arrays' shapes and places.
+
+    Attributes:
+        number: the kernel's.
+        swaps: whether B comes before A among the kernel's arguments.
+        integers: the arguments that are integers.
+        global_sizes: one for each of the kernel's passes; 0 where there is nothing to start.
+        scratch_bytes: of memory that the passes share.
+        counter_bytes: of memory for counters.
+    """
+
+    number: int
+    swaps: bool
+    integers: tuple[int, ...]
+    global_sizes: tuple[tuple[int, int, int], ...]
+    scratch_bytes: int
+    counter_bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scratch:
+    """Scratch memory of a queue; each launch waits for the one that used it last.
+
+    Kernels find the counters at zero, and set them to zero again.
+    """
+
+    queue: cl.CommandQueue  # kept alive, so that no other queue can get its pointer
+    buffer: cl.Buffer
+    counters: cl.Buffer | None = None
+    last: cl.Event | None = None
+
+
+class BuiltKernels:
+    """Builds kernels when they are first launched, and launches them.
+
+    A lock guards them, because an OpenCL kernel object keeps its arguments from one call to the
+    next.
+    """
+
+    def __init__(self, gemm_type: GemmType, kernels: Sequence[GemmKernel]) -> None:
+        self._type = gemm_type
+        self._kernels = tuple(kernels)
+        self._built: dict[tuple[int, int, int], tuple[cl.Kernel, ...]] = {}
+        self._scratch: dict[int, _Scratch] = {}
+        self._lock = threading.Lock()
+        self._ordered = tuple(_order(kernel.arguments) for kernel in kernels)
+
+    def launch(
+        self,
+        queue: cl.CommandQueue,
+        plan: Plan,
+        arrays: tuple[cl_array.Array, cl_array.Array, cl_array.Array],
+        bias: cl_array.Array | None,
+        factors: tuple[Any, Any, Any, Any],
+        events: Sequence[cl.Event],
+        *,
+        watched: bool,
+    ) -> tuple[cl.Event, ...]:
+        """Launch all passes of a kernel, one after the other.
+
+        Args:
+            queue: where to launch.
+            plan: what follows from the arrays' shapes and places.
+            arrays: a, b and c.
+            bias: None if none is added.
+            factors: alpha, beta, and the limits of results.
+            events: to wait for.
+            watched: whether events are wanted, also on a queue that is in order.
+
+        Returns:
+            The events of the passes.
+
+        Raises:
+            KernelError: when the kernel does not build for the device.
+        """
+        start = _launched if watched or _is_out_of_order(queue) else _launched_unwatched
+        kernel = self._kernels[plan.number]
+        a, b, c = arrays
+        operands = (c, b, a) if plan.swaps else (c, a, b)
+        buffers = [operand.base_data for operand in operands]  # None where k is 0
+        buffers.append(None if bias is None else bias.base_data)
+        launched: list[cl.Event] = []
+        with self._lock:
+            functions = self._build(queue, plan.number)
+            memories: tuple[Any, Any] = (None, None)
+            if kernel.has_scratch:
+                scratch = self._scratch_of(queue, plan.scratch_bytes)
+                if kernel.has_counters:
+                    scratch = _counting(scratch, plan.counter_bytes)
+                memories = (scratch.buffer, scratch.counters)
+                events = [*events, *([scratch.last] if scratch.last else [])]
+            arguments = self._ordered[plan.number]((*buffers, *factors, *memories, *plan.integers))
+            launches = zip(functions, plan.global_sizes, kernel.passes, strict=True)
+            for function, global_size, (_, work_group) in launches:
+                if 0 in global_size:
+                    continue
+                events = start(function, queue, global_size, work_group, arguments, events)
+                launched += events
+            if kernel.has_scratch:
+                last = launched[-1] if launched else None
+                self._scratch[queue.int_ptr] = replace(scratch, last=last)
+        return tuple(launched)
+
+    def _scratch_of(self, queue: cl.CommandQueue, nbytes: int) -> _Scratch:
+        """Return the queue's scratch memory with at least this size; the lock must be held."""
+        kept = self._scratch.get(queue.int_ptr)
+        if kept is not None and kept.buffer.size >= nbytes:
+            return kept
+        # OpenCL keeps the smaller buffer until the kernels that use it have ended.
+        buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, nbytes)
+        return _Scratch(queue, buffer) if kept is None else replace(kept, buffer=buffer)
+
+    def _build(self, queue: cl.CommandQueue, number: int) -> tuple[cl.Kernel, ...]:
+        """Return a kernel's passes for the queue's device; the lock must be held."""
+        # A built kernel keeps its context alive, so no other context can get its pointer.
+        key = (queue.context.int_ptr, queue.device.int_ptr, number)
+        if key not in self._built:
+            kernel = self._kernels[number]
+            try:
+                functions = build(
+                    queue,
+                    kernel.name,
+                    kernel.source,
+                    kernel.build_options,
+                    [entry for entry, _ in kernel.passes],
+                    two_steps=kernel.two_steps,
+                )
+            except BuildError as error:
+                raise KernelError(f"{self._type.name}: {error}", number) from error
+            factor = self._type.dtype
+            types: dict[str, Any] = dict.fromkeys(("alpha", "beta", "low", "high"), factor)
+            types |= {"uint": np.uint32, "ulong": np.uint64}
+            for function in functions:
+                # pyopencl passes numbers of known types in a tenth of the time.
+                function.set_scalar_arg_dtypes([types.get(name) for name in kernel.arguments])
+            self._built[key] = functions
+        return self._built[key]
+
+    def release(self) -> None:
+        """Forget the built kernels and scratch memory, and with them their contexts."""
+        with self._lock:
+            self._built.clear()
+            self._scratch.clear()
+
+    def is_built(self, queue: cl.CommandQueue, number: int) -> bool:
+        """Whether a kernel can be launched on a queue without building it."""
+        return (queue.context.int_ptr, queue.device.int_ptr, number) in self._built
+
+
+_Extent = tuple[int, int, int]
+_Start = Callable[
+    [cl.Kernel, cl.CommandQueue, _Extent, _Extent, Sequence[Any], Sequence[cl.Event]],
+    list[cl.Event],
+]
+"""Launches a kernel after some events, and returns its event; None if unwatched."""
+
+
+def _launched(
+    kernel: cl.Kernel,
+    queue: cl.CommandQueue,
+    global_size: _Extent,
+    work_group: _Extent,
+    arguments: Sequence[Any],
+    events: Sequence[cl.Event],
+) -> list[cl.Event]:
+    return [kernel(queue, global_size, work_group, *arguments, wait_for=events)]
+
+
+def _launched_unwatched(
+    kernel: cl.Kernel,
+    queue: cl.CommandQueue,
+    global_size: _Extent,
+    work_group: _Extent,
+    arguments: Sequence[Any],
+    events: Sequence[cl.Event],
+) -> list[cl.Event]:
+    """Launch without an event, which pyopencl does not offer."""
+    launch = _opencl_launch()
+    if launch is None:
+        return _launched(kernel, queue, global_size, work_group, arguments, events)
+    if events:
+        cl.enqueue_barrier(queue, events)
+    kernel.set_args(*arguments)
+    sizes = ((ctypes.c_size_t * 3)(*size) for size in (global_size, work_group))
+    status = launch(queue.int_ptr, kernel.int_ptr, 3, None, *sizes, 0, None, None)
+    if status:
+        raise cl.RuntimeError(f"clEnqueueNDRangeKernel gave status {status}")
+    return []
+
+
+@cache
+def _opencl_launch() -> Callable[..., int] | None:
+    """Return OpenCL's own function, from pyopencl's loader; None if it is not found."""
+    try:
+        launch = ctypes.CDLL(_cl.__file__).clEnqueueNDRangeKernel
+    except (AttributeError, OSError):
+        return None
+    pointer = ctypes.c_void_p
+    launch.argtypes = (
+        *(pointer, pointer, ctypes.c_uint, pointer, pointer, pointer),
+        *(ctypes.c_uint, pointer, pointer),
+    )
+    return launch
+
+
+def _is_out_of_order(queue: cl.CommandQueue) -> bool:
+    return bool(queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE)
+
+
+def _order(arguments: tuple[str, ...]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """Put a launch's arguments into a kernel's order: matrices, factors, memories, integers."""
+    given = ("c", "a", "b", "bias", "alpha", "beta", "low", "high", "scratch", "counters")
+    integers = itertools.count(len(given))
+    return operator.itemgetter(
+        *(given.index(name) if name in given else next(integers) for name in arguments)
+    )
+
+
+def _counting(scratch: _Scratch, nbytes: int) -> _Scratch:
+    """Return scratch memory with at least so many bytes of counters."""
+    if scratch.counters is not None and scratch.counters.size >= nbytes:
+        return scratch
+    queue = scratch.queue
+    counters = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, nbytes)
+    waits = [scratch.last] if scratch.last else None
+    filled = cl.enqueue_fill_buffer(
+        queue, counters, np.zeros(1, np.uint32), 0, nbytes, wait_for=waits
+    )
+    return replace(scratch, counters=counters, last=filled)

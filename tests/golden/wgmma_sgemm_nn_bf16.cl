@@ -1,0 +1,479 @@
+/* Cij_Aik_Bkj_SB_BF16_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64 */
+
+/* Numbers. */
+#define TYPE float
+#define STORED float
+#define FACTOR float
+#define FACTOR_VALUE(x) (x)
+#define IS_ZERO(x) ((x) == 0)
+#define VECTOR float2
+#define ELEMENT(vector, e) (((TYPE *)&(vector))[e])
+#define MULTIPLY_ADD(x, y, z) (x) * (y) + (z)
+#define MULTIPLY_ADD_ELEMENT(x, y, z) MULTIPLY_ADD(x, (VECTOR)(y), z)
+#define READ_ONE(p) (*(p))
+#define WRITE_ONE(v, p) (*(p) = (v))
+
+/* Warpgroups, the tiles that they multiply, and how A and B are packed for them. */
+#define GROUPS_A 1
+#define THREADS 256
+#define DU 64
+#define UNITS 4
+#define UNIT 16
+#define TURN 64
+#define TURN_TILES 1
+#define TURN_STEP 1
+#define WGM 8
+#define BUFFERS 4
+#define LOCAL ushort
+#define CHUNK 8
+#define SUM float4
+#define SUMS 128
+#define PACK_ITEMS 256
+#define PACK_ROWS 32
+#define ALL_TERMS size_l
+#define VW 2
+#define READ_C(p) (*(const __global float2 *)(p))
+#define WRITE_C(v, p) (*(__global float2 *)(p) = (v))
+#define A_FREE 256
+#define B_FREE 128
+#define A_GROUP 256
+#define A_TILE 16384
+#define B_TILE 8192
+#define A_TILES 32
+#define B_TILES 2
+#define A_SHARE 1
+
+/*
+ * ---- The scratch memory ----
+ *
+ * First the sums of work-groups that share one, if they are kept there; then A, then B, packed: in
+ * whole macro tiles and turns, for every product of a batch.
+ */
+#define WHOLE(extent, tile) (((size_t)((extent) - 1) / (tile) + 1) * (tile))
+#define SUMS_SIZE 0
+#define A_SIZE (WHOLE(size_i, A_FREE) * WHOLE(ALL_TERMS, TURN) / 2)
+#define B_SIZE (WHOLE(size_j, B_FREE) * WHOLE(ALL_TERMS, TURN) / 2)
+#define PACKED_A(scratch) ((scratch) + SUMS_SIZE + get_group_id(2) * A_SIZE)
+#define PACKED_B(scratch) \
+    ((scratch) + SUMS_SIZE + get_num_groups(2) * A_SIZE + get_group_id(2) * B_SIZE)
+
+/* The nearest numbers of bfloat16, the first one in the lower bits. */
+static inline uint rounded(const float first, const float second)
+{
+    uint both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+    return both;
+}
+
+/*
+ * ---- A pass before it: rounds and packs A and B ----
+ *
+ * A work-group brings PACK_ROWS places of A's free index, or of B's, over the terms of a turn,
+ * through local memory into the order in which the multiplication reads them. Zeros stand beyond
+ * the sum's end, and beyond the free index's, where a place is packed at all.
+ */
+#define TERM_PLACE_A(l) ((l) * ld_a)
+#define TERM_PLACE_B(l) ((l) * step_b)
+
+__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
+void Cij_Aik_Bkj_SB_BF16_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64_pack(
+        __global STORED *restrict c,
+        const __global STORED *restrict a, const __global STORED *restrict b,
+        const FACTOR alpha_argument, const FACTOR beta_argument,
+        const uint size_i, const uint size_j, const uint size_l,
+        const ulong offset_c, const ulong ld_c, const ulong batch_stride_c,
+        const ulong offset_a, const ulong ld_a, const ulong batch_stride_a,
+        const ulong offset_b, const ulong ld_b, const ulong batch_stride_b,
+        __global TYPE *restrict scratch)
+{
+    __local float turned[PACK_ROWS * (TURN + 1)];
+    const TYPE alpha = FACTOR_VALUE(alpha_argument);
+
+    const ulong step_a = 1, step_b = 1, step_c = 1;
+    const size_t batch = get_group_id(2);
+    const size_t start_c = offset_c + batch * batch_stride_c;
+    const size_t start_a = offset_a + batch * batch_stride_a;
+    const size_t start_b = offset_b + batch * batch_stride_b;
+
+    /* As in BLAS, A and B are not read if alpha is zero. */
+    const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
+    const uint item = get_local_id(0), first_term = get_group_id(1) * TURN;
+    const uint groups_a = (size_i - 1) / PACK_ROWS + 1;
+    const bool packs_a = get_group_id(0) < groups_a;
+    const uint first_free = (get_group_id(0) - (packs_a ? 0 : groups_a)) * PACK_ROWS;
+
+    if (packs_a) {
+        const ulong free_step = step_a;
+        const __global STORED *from = a + start_a + first_free * free_step;
+        /* Neighbouring work-items read what is contiguous. */
+#pragma unroll
+        for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
+            const uint number = item + n * PACK_ITEMS;
+            const uint free = number % PACK_ROWS;
+            const uint term = number / PACK_ROWS;
+            const uint l = first_term + term;
+            const bool is_inside = first_free + free < size_i && l < terms;
+            turned[free * (TURN + 1) + term] =
+                is_inside ? from[free * free_step + TERM_PLACE_A(l)] : 0;
+        }
+    } else {
+        const ulong free_step = ld_b;
+        const __global STORED *from = b + start_b + first_free * free_step;
+        /* Neighbouring work-items read what is contiguous. */
+#pragma unroll
+        for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
+            const uint number = item + n * PACK_ITEMS;
+            const uint free = number / TURN;
+            const uint term = number % TURN;
+            const uint l = first_term + term;
+            const bool is_inside = first_free + free < size_j && l < terms;
+            turned[free * (TURN + 1) + term] =
+                is_inside ? from[free * free_step + TERM_PLACE_B(l)] : 0;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    /* A row of a tile is 128 bytes: 8 chunks, which change places. */
+    __global uint4 *to = (__global uint4 *)(packs_a ? PACKED_A(scratch) : PACKED_B(scratch));
+    const uint rows = packs_a ? A_FREE : B_FREE;
+    const size_t block = (first_free / rows * get_num_groups(1) + get_group_id(1)) * TURN_TILES;
+    const uint first_row = first_free % rows;
+#pragma unroll
+    for (uint n = 0; n < PACK_ROWS * TURN / CHUNK / PACK_ITEMS; ++n) {
+        const uint number = item + n * PACK_ITEMS;
+        const uint chunk = number % 8, row = number / 8 % PACK_ROWS, tile = number / 8 / PACK_ROWS;
+        const __local float *in_row = turned + row * (TURN + 1) + tile * DU + chunk * CHUNK;
+        to[((block + tile) * rows + first_row + row) * 8 + (chunk ^ row % 8)] =
+            (uint4)(rounded(in_row[0], in_row[1]), rounded(in_row[2], in_row[3]),
+                    rounded(in_row[4], in_row[5]), rounded(in_row[6], in_row[7]));
+    }
+}
+
+/*
+ * ---- The copy engine, in PTX ----
+ *
+ * One work-item asks it for tiles, which lie in global memory as they will in local memory. Of each
+ * buffer, one barrier in local memory counts the bytes that have arrived, another one the warps
+ * that have multiplied them. A barrier's phases take turns: even, odd.
+ */
+#define DECLARE_BUFFERS()                                      \
+    __local ulong filled[BUFFERS] __attribute__((aligned(8))); \
+    __local ulong freed[BUFFERS] __attribute__((aligned(8)))
+
+#define PREPARE_BUFFERS()                                                \
+    do {                                                                 \
+        if (item == 0) {                                                 \
+            for (int n = 0; n < BUFFERS; ++n) {                          \
+                prepare_barrier(filled + n, 1);                          \
+                prepare_barrier(freed + n, THREADS / 32);                \
+            }                                                            \
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); \
+        }                                                                \
+        barrier(CLK_LOCAL_MEM_FENCE);                                    \
+    } while (0)
+
+static inline void prepare_barrier(__local ulong *barrier, const uint arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+                 :: "r"((uint)barrier), "r"(arrivals) : "memory");
+}
+
+/* Wait for the end of a barrier's phase. */
+static inline void await_barrier(__local ulong *barrier, const uint phase)
+{
+    asm volatile("{\n\t.reg .pred ended;\n"
+                 "again:\n\t"
+                 "mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n\t"
+                 "@ended bra over;\n\t"
+                 "bra again;\n"
+                 "over:\n\t}"
+                 :: "r"((uint)barrier), "r"(phase) : "memory");
+}
+
+static inline void bring(__local LOCAL *to, const __global LOCAL *from, const uint elements,
+                         __local ulong *barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1], %2, [%3];"
+                 :: "r"((uint)to), "l"(from), "r"(elements * (uint)sizeof(LOCAL)),
+                    "r"((uint)barrier) : "memory");
+}
+
+/* Fill a buffer; where it has been filled before, when all warps have multiplied what was there. */
+#define BRING(to_a, a_tile, elements_a, to_b, b_tile, elements_b, buffer, again, round)       \
+    if (item == 0) {                                                                          \
+        if (again)                                                                            \
+            await_barrier(freed + (buffer), (round) ^ 1);                                     \
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"                 \
+                     :: "r"((uint)(filled + (buffer))),                                       \
+                        "r"(((elements_a) + (elements_b)) * (uint)sizeof(LOCAL)) : "memory"); \
+        bring(to_a, a_tile, elements_a, filled + (buffer));                                   \
+        bring(to_b, b_tile, elements_b, filled + (buffer));                                   \
+    }
+
+#define AWAIT_FILLED(buffer, round) await_barrier(filled + (buffer), round)
+
+#define SET_FREE(buffer)                                        \
+    if (lane == 0)                                              \
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" \
+                     :: "r"((uint)(freed + (buffer))) : "memory")
+
+/*
+ * ---- The products of a warpgroup, in PTX ----
+ *
+ * The compiler of OpenCL C does not know these instructions. Here they are comments in the PTX that
+ * it writes, and come into force there.
+ */
+
+/* The products between BEGIN and END are a group; AWAIT_PRODUCTS(n) waits for all groups but the
+   youngest n. Sums and registers of rows must not be touched before. */
+#define BEGIN_PRODUCTS() asm volatile("//@ wgmma.fence.sync.aligned;" ::: "memory")
+#define END_PRODUCTS() asm volatile("//@ wgmma.commit_group.sync.aligned;" ::: "memory")
+#define AWAIT_PRODUCTS(n) asm volatile("//@ wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory")
+
+/* Where an operand begins in local memory, and how it goes on: rows of 128 bytes, 8 of them in 1024
+   bytes, their chunks in changed places (mode 1). */
+static inline ulong descriptor(const __local LOCAL *first)
+{
+    return ((uint)first & 0x3ffff) >> 4 | 1ul << 16 | (ulong)(1024 >> 4) << 32 | 1ul << 62;
+}
+
+/* Add the products of 64 rows of j with 256 columns of i, over 16 terms, to a warpgroup's sums; these
+   begin anew where not `adds`. */
+#define MULTIPLY(sum, tile_b, first_b, tile_a, first_a, adds)                           \
+    asm volatile("{ .reg .pred adds; setp.ne.b32 adds, %130, 0;\n\t"                    \
+        "//@ wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"                   \
+        "%0, %1, %2, %3, "                                                              \
+        "%4, %5, %6, %7, "                                                              \
+        "%8, %9, %10, %11, "                                                            \
+        "%12, %13, %14, %15, "                                                          \
+        "%16, %17, %18, %19, "                                                          \
+        "%20, %21, %22, %23, "                                                          \
+        "%24, %25, %26, %27, "                                                          \
+        "%28, %29, %30, %31, "                                                          \
+        "%32, %33, %34, %35, "                                                          \
+        "%36, %37, %38, %39, "                                                          \
+        "%40, %41, %42, %43, "                                                          \
+        "%44, %45, %46, %47, "                                                          \
+        "%48, %49, %50, %51, "                                                          \
+        "%52, %53, %54, %55, "                                                          \
+        "%56, %57, %58, %59, "                                                          \
+        "%60, %61, %62, %63, "                                                          \
+        "%64, %65, %66, %67, "                                                          \
+        "%68, %69, %70, %71, "                                                          \
+        "%72, %73, %74, %75, "                                                          \
+        "%76, %77, %78, %79, "                                                          \
+        "%80, %81, %82, %83, "                                                          \
+        "%84, %85, %86, %87, "                                                          \
+        "%88, %89, %90, %91, "                                                          \
+        "%92, %93, %94, %95, "                                                          \
+        "%96, %97, %98, %99, "                                                          \
+        "%100, %101, %102, %103, "                                                      \
+        "%104, %105, %106, %107, "                                                      \
+        "%108, %109, %110, %111, "                                                      \
+        "%112, %113, %114, %115, "                                                      \
+        "%116, %117, %118, %119, "                                                      \
+        "%120, %121, %122, %123, "                                                      \
+        "%124, %125, %126, %127}, "                                                     \
+        "%128, %129, adds, 1, 1, 0, 0;\n\t}"                                            \
+        :                                                                               \
+        "+f"((sum)[0]), "+f"((sum)[1]), "+f"((sum)[2]), "+f"((sum)[3]),                 \
+        "+f"((sum)[4]), "+f"((sum)[5]), "+f"((sum)[6]), "+f"((sum)[7]),                 \
+        "+f"((sum)[8]), "+f"((sum)[9]), "+f"((sum)[10]), "+f"((sum)[11]),               \
+        "+f"((sum)[12]), "+f"((sum)[13]), "+f"((sum)[14]), "+f"((sum)[15]),             \
+        "+f"((sum)[16]), "+f"((sum)[17]), "+f"((sum)[18]), "+f"((sum)[19]),             \
+        "+f"((sum)[20]), "+f"((sum)[21]), "+f"((sum)[22]), "+f"((sum)[23]),             \
+        "+f"((sum)[24]), "+f"((sum)[25]), "+f"((sum)[26]), "+f"((sum)[27]),             \
+        "+f"((sum)[28]), "+f"((sum)[29]), "+f"((sum)[30]), "+f"((sum)[31]),             \
+        "+f"((sum)[32]), "+f"((sum)[33]), "+f"((sum)[34]), "+f"((sum)[35]),             \
+        "+f"((sum)[36]), "+f"((sum)[37]), "+f"((sum)[38]), "+f"((sum)[39]),             \
+        "+f"((sum)[40]), "+f"((sum)[41]), "+f"((sum)[42]), "+f"((sum)[43]),             \
+        "+f"((sum)[44]), "+f"((sum)[45]), "+f"((sum)[46]), "+f"((sum)[47]),             \
+        "+f"((sum)[48]), "+f"((sum)[49]), "+f"((sum)[50]), "+f"((sum)[51]),             \
+        "+f"((sum)[52]), "+f"((sum)[53]), "+f"((sum)[54]), "+f"((sum)[55]),             \
+        "+f"((sum)[56]), "+f"((sum)[57]), "+f"((sum)[58]), "+f"((sum)[59]),             \
+        "+f"((sum)[60]), "+f"((sum)[61]), "+f"((sum)[62]), "+f"((sum)[63]),             \
+        "+f"((sum)[64]), "+f"((sum)[65]), "+f"((sum)[66]), "+f"((sum)[67]),             \
+        "+f"((sum)[68]), "+f"((sum)[69]), "+f"((sum)[70]), "+f"((sum)[71]),             \
+        "+f"((sum)[72]), "+f"((sum)[73]), "+f"((sum)[74]), "+f"((sum)[75]),             \
+        "+f"((sum)[76]), "+f"((sum)[77]), "+f"((sum)[78]), "+f"((sum)[79]),             \
+        "+f"((sum)[80]), "+f"((sum)[81]), "+f"((sum)[82]), "+f"((sum)[83]),             \
+        "+f"((sum)[84]), "+f"((sum)[85]), "+f"((sum)[86]), "+f"((sum)[87]),             \
+        "+f"((sum)[88]), "+f"((sum)[89]), "+f"((sum)[90]), "+f"((sum)[91]),             \
+        "+f"((sum)[92]), "+f"((sum)[93]), "+f"((sum)[94]), "+f"((sum)[95]),             \
+        "+f"((sum)[96]), "+f"((sum)[97]), "+f"((sum)[98]), "+f"((sum)[99]),             \
+        "+f"((sum)[100]), "+f"((sum)[101]), "+f"((sum)[102]), "+f"((sum)[103]),         \
+        "+f"((sum)[104]), "+f"((sum)[105]), "+f"((sum)[106]), "+f"((sum)[107]),         \
+        "+f"((sum)[108]), "+f"((sum)[109]), "+f"((sum)[110]), "+f"((sum)[111]),         \
+        "+f"((sum)[112]), "+f"((sum)[113]), "+f"((sum)[114]), "+f"((sum)[115]),         \
+        "+f"((sum)[116]), "+f"((sum)[117]), "+f"((sum)[118]), "+f"((sum)[119]),         \
+        "+f"((sum)[120]), "+f"((sum)[121]), "+f"((sum)[122]), "+f"((sum)[123]),         \
+        "+f"((sum)[124]), "+f"((sum)[125]), "+f"((sum)[126]), "+f"((sum)[127])          \
+        : "l"(descriptor((tile_b) + (first_b))), "l"(descriptor((tile_a) + (first_a))), \
+          "r"((uint)(adds)))
+
+/*
+ * ---- The kernel: C = alpha * A * B + beta * C, one macro tile of C per work-group ----
+ *
+ * Index i runs along C's shortest stride (down a column of a column-major matrix), j along the
+ * other tiled one, and l is summed. 1 x 2 warpgroups of 128 lanes each compute A_GROUP
+ * x 64 elements of C, by instructions that read both operands from local memory and multiply
+ * A_GROUP columns of i with 64 rows of j over UNIT terms. An instruction goes on while the
+ * warpgroup does other things.
+ *
+ * The pass before this one has rounded A and B. The sum runs in tiles of DU terms. BUFFERS tiles of
+ * A and B are in local memory: while one is multiplied, the one before may still be, and the
+ * others are on their way. Warpgroups do not wait for each other: a buffer is filled anew as soon as
+ * all have multiplied it. Beyond the edge of C, nothing is written. Sizes, and the number of all
+ * terms, are below 2^31; addresses have 64 bits.
+ */
+#define COLUMN(x, e) (group_a * A_GROUP + (x) * 8 + 2 * t + (e))
+#define ROW(y) (group_b * 64 + warp * 16 + (y) * 8 + g)
+
+/* Where the n-th tile of this work-group's share is among all tiles. */
+#define TILE_PLACE(n) \
+    ((size_t)(first_turn + (n) / TURN_TILES * TURN_STEP) * TURN_TILES + (n) % TURN_TILES)
+
+/* Begin to bring the next tiles, if there are more. */
+#define BRING_NEXT()                                                                                \
+    do {                                                                                            \
+        if (copied < tiles)                                                                         \
+            BRING(tile_a + filling * A_TILE, from_a + TILE_PLACE(copied) * A_TILE, A_TILE,          \
+                  tile_b + filling * B_TILE, from_b + TILE_PLACE(copied) * B_TILE, B_TILE, filling, \
+                  copied >= BUFFERS, filling_round);                                                \
+        copied += 1;                                                                                \
+        filling += 1;                                                                               \
+        if (filling == BUFFERS) {                                                                   \
+            filling = 0;                                                                            \
+            filling_round ^= 1;                                                                     \
+        }                                                                                           \
+    } while (0)
+
+__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
+void Cij_Aik_Bkj_SB_BF16_MT256x128x64_LB4_WGM8_WPG1x2_WPT256x64(
+        __global STORED *restrict c,
+        const __global STORED *restrict a, const __global STORED *restrict b,
+        const FACTOR alpha_argument, const FACTOR beta_argument,
+        const uint size_i, const uint size_j, const uint size_l,
+        const ulong offset_c, const ulong ld_c, const ulong batch_stride_c,
+        const ulong offset_a, const ulong ld_a, const ulong batch_stride_a,
+        const ulong offset_b, const ulong ld_b, const ulong batch_stride_b,
+        __global TYPE *restrict scratch)
+{
+    __local LOCAL tile_a[BUFFERS * A_TILE] __attribute__((aligned(1024)));
+    __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(1024)));
+    DECLARE_BUFFERS();
+    const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
+
+    const uint item = get_local_id(0);
+    const uint lane = item % 32, g = lane / 4, t = lane % 4, warp = item / 32 % 4;
+    const uint group_a = item / 128 % GROUPS_A, group_b = item / 128 / GROUPS_A;
+
+    /* Work-groups walk over C in strips of WGM columns of tiles: those that run at the same time
+       then share more of A and B in the cache. Only the last strip needs a true division. */
+    const uint groups_0 = get_num_groups(0), groups_1 = get_num_groups(1);
+    const uint group = get_group_id(1) * groups_0 + get_group_id(0);
+    const uint group_0 = get_group_id(0), group_1 = get_group_id(1);
+    const uint strip = group_1 / WGM, in_strip = group_1 % WGM * groups_0 + group_0;
+    const uint strip_width = WGM == 1 ? 1 : min((uint)WGM, groups_1 - strip * WGM);
+    uint in_strip_0 = in_strip / WGM, in_strip_1 = in_strip % WGM;
+    if (strip_width < WGM) {
+        in_strip_0 = in_strip / strip_width;
+        in_strip_1 = in_strip % strip_width;
+    }
+    const uint tile_i = in_strip_0 * A_FREE, tile_j = (strip * WGM + in_strip_1) * B_FREE;
+
+    const ulong step_a = 1, step_b = 1, step_c = 1;
+    const size_t batch = get_group_id(2);
+    const size_t start_c = offset_c + batch * batch_stride_c;
+    const size_t start_a = offset_a + batch * batch_stride_a;
+    const size_t start_b = offset_b + batch * batch_stride_b;
+
+    const bool vectors_c = step_c == 1 && (start_c | ld_c) % VW == 0;
+
+    /* This work-group's share of the sum, in turns. If alpha is zero, the first one is of zeros. */
+    const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
+    const uint turns = max(1u, terms / TURN + (terms % TURN > 0));
+    const uint first_turn = 0, share_turns = turns;
+    const uint tiles = max(1u, share_turns); /* one turn is taken in any case */
+
+    const size_t all_tiles = WHOLE(ALL_TERMS, TURN) / DU;
+    const __global LOCAL *from_a =
+        (const __global LOCAL *)PACKED_A(scratch) + (size_t)(tile_i / A_FREE) * all_tiles * A_TILE;
+    const __global LOCAL *from_b =
+        (const __global LOCAL *)PACKED_B(scratch) + (size_t)(tile_j / B_FREE) * all_tiles * B_TILE;
+
+    float sums[SUMS];
+#pragma unroll
+    for (int n = 0; n < SUMS; ++n)
+        sums[n] = 0;
+    uint copied = 0, filling = 0, filling_round = 0, buffer = 0, round = 0, done = 0;
+    PREPARE_BUFFERS();
+#pragma unroll 1
+    for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
+        BRING_NEXT();
+    do {
+        const __local LOCAL *now_a = tile_a + buffer * A_TILE + group_a * (A_GROUP * DU);
+        const __local LOCAL *now_b = tile_b + buffer * B_TILE + group_b * (64 * DU);
+        AWAIT_FILLED(buffer, round);
+        BEGIN_PRODUCTS();
+#pragma unroll
+        for (int unit = 0; unit < UNITS; ++unit)
+            MULTIPLY(sums, now_b, unit * UNIT, now_a, unit * UNIT, 1);
+        END_PRODUCTS();
+        done += 1;
+        /* The tile before has been multiplied. */
+        AWAIT_PRODUCTS(1);
+        if (done > 1)
+            SET_FREE(buffer == 0 ? BUFFERS - 1 : buffer - 1);
+        BRING_NEXT();
+        buffer += 1;
+        if (buffer == BUFFERS) {
+            buffer = 0;
+            round ^= 1;
+        }
+    } while (done < tiles);
+    AWAIT_PRODUCTS(0);
+
+    /* A lane has of every 8 columns two neighbours, in rows 8 apart. */
+    SUM sum[1][A_TILES];
+#pragma unroll
+    for (int x = 0; x < A_TILES; ++x)
+        sum[0][x] = (SUM)(sums[4 * x], sums[4 * x + 1], sums[4 * x + 2], sums[4 * x + 3]);
+
+    /* C is read only if beta is not zero: until then it may hold anything, NaN included. */
+    c += start_c;
+    const bool whole_c = size_i - tile_i >= A_FREE && size_j - tile_j >= B_FREE && vectors_c;
+#pragma unroll
+    for (int y = 0; y < B_TILES; ++y) {
+        const uint j = tile_j + ROW(y);
+        __global STORED *column = c + j * ld_c;
+#pragma unroll
+        for (int n = 0; n < A_TILES * 2 / VW; ++n) {
+            /* A lane has 2 A_SHARE neighbours from as many tiles. */
+            const int first = n * VW % (2 * A_SHARE), x = n * VW / (2 * A_SHARE) * A_SHARE;
+            const uint i = tile_i + COLUMN(x, 0) + first;
+            VECTOR result;
+#pragma unroll
+            for (int e = 0; e < VW; ++e) {
+                const int from = first + e;
+                const SUM four = sum[y / 2][x + from % A_SHARE];
+                ELEMENT(result, e) = alpha * ELEMENT(four, y % 2 * 2 + from / A_SHARE);
+            }
+            if (whole_c) {
+                if (!IS_ZERO(beta))
+                    result = MULTIPLY_ADD_ELEMENT(READ_C(column + i), beta, result);
+                WRITE_C(result, column + i);
+            } else if (j < size_j) {
+#pragma unroll
+                for (int e = 0; e < VW; ++e)
+                    if (i + e < size_i) {
+                        TYPE one = ELEMENT(result, e);
+                        if (!IS_ZERO(beta))
+                            one = MULTIPLY_ADD(READ_ONE(column + (i + e) * step_c), beta, one);
+                        WRITE_ONE(one, column + (i + e) * step_c);
+                    }
+            }
+        }
+    }
+}

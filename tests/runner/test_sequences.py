@@ -1,0 +1,169 @@
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, repeat
+
+import pytest
+
+from mltune.runner.sequences import LONG_SECONDS, SequenceClock, event_seconds
+from mltune.runner.timing import ClockError, SamplingPlan, TooSlowError, sample
+
+PLAN = SamplingPlan(samples=7)
+
+
+@dataclass
+class FakeLaunch:
+    started_ns: int
+    ended_ns: int
+
+    def wait(self) -> None:
+        pass
+
+
+@dataclass
+class FakeGpu:
+    """A GPU on which the n-th launch takes `seconds(n)`, and longer alone or with an event.
+
+    The events of the first `disturbed` sequences take far longer.
+    """
+
+    seconds: Callable[[int], float]
+    alone_seconds: float = 3e-6
+    event_seconds: float = 2e-6
+    disturbed: int = 0
+    launches: int = 0
+    holds: list[float] = field(default_factory=list)
+    batches: list[int] = field(default_factory=list)
+    checked: list[int] = field(default_factory=list)
+    now: float = 0.0
+
+    def launch(self) -> FakeLaunch:
+        self.now += 20e-6
+        return self._launch(self.alone_seconds)
+
+    def launch_checked(self) -> FakeLaunch:
+        self.checked.append(self.launches)
+        return self.launch()
+
+    def follow(self, count: int) -> FakeLaunch:
+        self.batches.append(count)
+        begin = self.now
+        for _ in range(count):
+            last = self._launch(0.0)
+        event = 5e-4 if len(self.batches) <= self.disturbed else self.event_seconds
+        self.now += event
+        return FakeLaunch(round(begin * 1e9), last.ended_ns + round(event * 1e9))
+
+    def _launch(self, more: float) -> FakeLaunch:
+        begin = self.now
+        self.now += self.seconds(self.launches) + more
+        self.launches += 1
+        return FakeLaunch(round(begin * 1e9), round(self.now * 1e9))
+
+    def hold(self, seconds: float) -> FakeLaunch:
+        self.holds.append(seconds)
+        return FakeLaunch(0, round(seconds * 1e9))
+
+    def clock(self, **changes: float) -> SequenceClock:
+        return SequenceClock(self.follow, self.hold, is_cool=False, **changes)
+
+
+def test_a_short_kernel_takes_what_it_adds_to_a_sequence() -> None:
+    gpu = FakeGpu(lambda _: 8e-6)
+    added = event_seconds(gpu.clock(), gpu.launch)
+
+    seconds = sample(gpu.launch, PLAN, sequences=gpu.clock(event_seconds=added))
+
+    assert added == pytest.approx(2e-6, rel=1e-2)
+    assert seconds == pytest.approx((8e-6,) * 7, rel=1e-3)
+    assert gpu.batches[-7:] == [10] * 7
+    assert all(held > 0 for held in gpu.holds)
+
+
+def test_a_disturbance_does_not_pass_for_what_an_event_adds() -> None:
+    """It would make all later times of the process too short."""
+
+    for sequences, most in ((20, 2.1e-6), (10**9, 5e-6)):
+        gpu = FakeGpu(lambda _: 8e-6, disturbed=sequences)
+
+        assert event_seconds(gpu.clock(), gpu.launch) <= most
+
+
+@pytest.mark.parametrize(("seconds", "cold"), [(LONG_SECONDS, False), (8e-6, True)])
+def test_long_kernels_and_those_with_cold_caches_are_timed_alone(
+    seconds: float, cold: bool
+) -> None:
+    gpu = FakeGpu(lambda _: seconds)
+
+    sample(
+        gpu.launch,
+        SamplingPlan(samples=7, cold=cold),
+        evict=lambda: None,
+        sequences=gpu.clock(),
+    )
+
+    assert not gpu.batches
+
+
+def test_the_first_sequences_of_a_kernel_do_not_count_until_they_are_steady() -> None:
+    gpu = FakeGpu(lambda number: 2e-5 if number < 5 else 1e-5)
+
+    assert sample(gpu.launch, PLAN, sequences=gpu.clock()) == pytest.approx((1.025e-5,) * 7, 1e-3)
+
+
+def test_a_device_that_was_idle_is_warmed_up_for_longer() -> None:
+    def launches(is_cool: bool) -> int:
+        gpu = FakeGpu(lambda _: 8e-6)
+        clock = SequenceClock(gpu.follow, gpu.hold, is_cool=is_cool)
+        sample(gpu.launch, PLAN, sequences=clock)
+        return gpu.launches
+
+    assert launches(True) * 8e-6 > 0.002 + launches(False) * 8e-6 * 0.5
+
+
+def test_samples_are_taken_again_if_the_host_was_slower_than_the_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moments = chain([0.0, 0.009, 0.01], repeat(1.0))
+    monkeypatch.setattr("mltune.runner.sequences.time.perf_counter", lambda: next(moments))
+    gpu = FakeGpu(lambda _: 8e-6)
+
+    sample(gpu.launch, PLAN, sequences=gpu.clock())
+
+    assert gpu.holds[1] > 0.01 > gpu.holds[0]
+    assert len(gpu.batches) == 2 + 2 + 7
+
+
+def test_checks_are_between_sequences_and_after_the_last_one() -> None:
+    firsts = set()
+    for _ in range(40):
+        gpu = FakeGpu(lambda _: 8e-6)
+
+        times = sample(gpu.launch, PLAN, launch_checked=gpu.launch_checked, sequences=gpu.clock())
+
+        assert times == pytest.approx((8.2e-6,) * 7, rel=1e-3)
+        first, second, last = gpu.checked[-3:]
+        assert second == first + 1
+        assert last == gpu.launches - 1
+        firsts.add(first)
+    assert len(firsts) > 7  # not always a multiple of a sequence's launches
+
+
+def test_a_clear_loser_gets_few_samples() -> None:
+    gpu = FakeGpu(lambda _: 8e-6)
+
+    seconds = sample(
+        gpu.launch, SamplingPlan(samples=7, give_up_above=7e-6), sequences=gpu.clock()
+    )
+
+    assert len(seconds) == 3
+
+
+def test_times_that_cannot_be_are_refused() -> None:
+    gpu = FakeGpu(lambda _: 8e-6)
+    slow = partial(sample, FakeGpu(lambda _: 9e-4).launch, PLAN, seconds_left=5e-3)
+
+    with pytest.raises(ClockError, match="computes that in less than"):
+        sample(gpu.launch, PLAN, least_seconds=9e-6, sequences=gpu.clock())
+    with pytest.raises(TooSlowError, match="7 of them do not fit"):
+        slow(sequences=gpu.clock())
