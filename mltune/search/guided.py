@@ -27,7 +27,7 @@ from mltune.search.expected_gain import ExpectedGain
 from mltune.search.forecast import Forecast
 from mltune.search.incumbents import Incumbents
 from mltune.search.sampler import SIZES, ConfigSampler
-from mltune.search.surrogate import THOROUGH, Surrogate, Thoroughness
+from mltune.search.surrogate import THOROUGH, Surrogate, Thoroughness, best_first
 from mltune.search.tile_quantization import TileQuantization
 from mltune.search.transfer import Transfer
 from mltune.space.config import Config
@@ -97,6 +97,7 @@ class GuidedSampler(ConfigSampler):
         if isinstance(space, UnionSpace):
             raise UsageError("guided: searches one space; UnionSampler searches several as one")
         super().__init__(space, seed)
+        self._seed = seed
         self._starts = starts
         self._log = log
         self._incumbents = Incumbents(counts)
@@ -114,8 +115,10 @@ class GuidedSampler(ConfigSampler):
         self._most_kept = thoroughness.most_kept
         encoding = Encoding(space)
         self._surrogates: tuple[Surrogate, ...] = ()
+        self._source: CandidateSource | None = None
         if encoding.width:
             source = CandidateSource(space, encoding, seed, thoroughness.most_listed)
+            self._source = source
             # Expectations from records are of capped values, so they only fit that transformation.
             views = (View.CAPPED,) if transfer else (View.CAPPED, View.SPEED)
             is_used = work is not None and work.tells and self._incumbents.is_counted
@@ -198,8 +201,17 @@ class GuidedSampler(ConfigSampler):
         return self._worthwhile(config, self._forecast())
 
     def draw(self) -> Config | None:
-        """Return a random config that was not visited; None when there is none left."""
-        return self._unvisited.draw()
+        """Return a config that was not visited, for a model that knows too little to choose.
+
+        It is close to the best ones that worked, as most random configs of a large space are far
+        slower than its default. Without such configs, or in a listed space, any config is drawn;
+        None when there is none left.
+        """
+        near = self._close_to_best()
+        if not near:
+            return self._unvisited.draw()
+        chance = np.random.default_rng((self._seed, self.tried))
+        return near[int(chance.integers(len(near)))]
 
     def note(self, config: Config, sizes: tuple[int, ...], *, is_mine: bool = True) -> None:
         """Note the config that is tried next in a union, of this space or of another one."""
@@ -321,6 +333,15 @@ class GuidedSampler(ConfigSampler):
             # these.
             forecast.gains[np.isnan(self._own_best)] = 0
         return forecast
+
+    def _close_to_best(self) -> list[Config]:
+        """Return the candidates close to the best configs of the space, without visited ones."""
+        if self._source is None or not self._worked:
+            return []
+        found = self._source.around(best_first(self._answers, self._incumbents))
+        free = found.others((*self._answers, *self._asked))
+        free[: found.anywhere] = False
+        return [found[number] for number in np.flatnonzero(free).tolist()]
 
     def _shorten(self, most: int) -> None:
         """After a fit, keep the candidates with the largest expected gains."""

@@ -255,7 +255,7 @@ class Surrogate:
             variance=doubt,
             length=_LENGTH if self._source.is_listed else _LARGE_LENGTH,
         )
-        self._known_candidates = self._source.around(_best_first(answers, self._incumbents))
+        self._known_candidates = self._source.around(best_first(answers, self._incumbents))
         basis, expected = self._known(self.candidates.configs)
         self._expected = expected.astype(np.float32)
         if self._work is not None:
@@ -302,7 +302,7 @@ def _fit_pause(count: int, share: float) -> int:
     return max(1, min(int(count * share), 50))
 
 
-def _best_first(answers: Answers, incumbents: Incumbents) -> list[Config]:
+def best_first(answers: Answers, incumbents: Incumbents) -> list[Config]:
     """Return the configs that worked, the best first."""
     worked = [config for config, row in answers.items() if np.isfinite(row).any()]
     if not worked:
@@ -315,7 +315,7 @@ def _kept(answers: Answers, incumbents: Incumbents) -> list[Config]:
     """Return the configs to model: all, or the best and a part of the rest if there are many."""
     if len(answers) <= _MOST_MODELLED:
         return list(answers)
-    best = _best_first(answers, incumbents)[: _MOST_MODELLED // 2]
+    best = best_first(answers, incumbents)[: _MOST_MODELLED // 2]
     rest = [config for config in answers if config not in set(best)]
     step = len(rest) / (_MOST_MODELLED - len(best))
     chosen = {*best, *(rest[int(number * step)] for number in range(_MOST_MODELLED - len(best)))}

@@ -30,7 +30,7 @@ from mltune.space.config import Config
 from mltune.space.union import Member, UnionSpace
 
 _STARTS = 3
-"""Trials of each space before its model is used: the default, then random ones."""
+"""Trials of each space before its model is used: the default, then configs close to the best."""
 _MOST_STARTS = 6
 """The most such trials, if too few of them worked."""
 _KNOWN = 2
@@ -67,7 +67,7 @@ class _Contender:
 class UnionSampler(ConfigSampler):
     """Proposes the config of a union from which the library is expected to gain most.
 
-    Each space begins with its default config and some random ones, one space after the other. They
+    Each space begins with its default config and some close to it, one space after the other. They
     are timed on all sizes, the quick ones first, or on a part of them if the space is slow. After
     the defaults come the leaders that the priors name, as long as now and then one of them
     is the best on some size. Then the models compete.

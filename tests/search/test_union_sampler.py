@@ -78,6 +78,30 @@ def test_a_family_far_behind_begins_later() -> None:
     assert Counter(config["family"] for config in configs)["slow"] == 1
 
 
+def test_a_large_space_starts_close_to_its_default() -> None:
+    values = range(7)
+    names = [f"x{number}" for number in range(6)]
+    members = [
+        Space(
+            name=family,
+            family=family,
+            parameters=[family_parameter(family), *(Parameter(one, (*values,)) for one in names)],
+            limits={},
+            default=dict.fromkeys(names, 3),
+        )
+        for family in FAMILIES[:2]
+    ]
+    asked = Asked(UnionSampler(UnionSpace("two", members), 0, (1,) * 2), 2)
+    steps = asked.steps(
+        lambda config, sizes: dict.fromkeys(sizes, 1.0 + sum(config.int(one) for one in names)), 6
+    )
+    differing = [sum(config[one] != 3 for one in names) for config, _ in steps]
+
+    assert differing[:2] == [0, 0]
+    assert sum(differing[2:]) <= 10  # of random configs: 20 or so
+    assert min(differing[2:]) >= 1
+
+
 def test_a_slow_start_is_not_timed_on_what_takes_long() -> None:
     asked = Asked(UnionSampler(SPACE, 0, (1,) * len(SIZES)), len(SIZES))
     first = asked.ask()
