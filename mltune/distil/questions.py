@@ -154,7 +154,7 @@ class Questions:
         answers = self.sums(ranks, costs).argmin(axis=1)
         used = np.unique(self.feature[self.feature >= 0])
         features = len(used)
-        bins = (ranks[:, used] + np.arange(features, dtype=np.intp) * BINS).astype(np.intp)
+        bins = ranks[:, used] + np.arange(features, dtype=np.intp) * BINS
         inside = self.inside(ranks)
         current = np.empty(len(ranks), dtype=np.intp)
         """For each size, the answer of the largest subtree on its way whose splits were chosen

@@ -41,7 +41,7 @@ to the teacher, a half 0.24 %, in 1.7 times the time.
 LEAST_CHANCE = 0.05
 """The least probability that a size is kept."""
 
-MOST_LEAVES = 2048
+MOST_LEAVES = 1750
 """Before pruning; the code then takes less than 64 KB on x86-64."""
 
 GROWN_PART, LEAST_GROWN = 3, 8_000
