@@ -25,9 +25,8 @@ def test_what_distil_suggests_is_measured_and_learned_from(
     shutil.copytree(finished_run, run)
     before = mltune("distil", run, "--suggest", 3, "-o", tmp_path / "before.json")
     assert before.code == 0, before.err
-    lines = (line for line in before.out.splitlines() if "--cross-sizes" in line)
-    (command,) = (line for line in lines if "--resume" in line)
-    again = shlex.split(command)
+    _, _, command = before.out.partition("would help most:\n")
+    again = shlex.split(command.splitlines()[0])
     suggested = again[-1].split(",")
 
     searched = mltune(*again[1:], "--no-compare", "--quiet")
