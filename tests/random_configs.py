@@ -81,4 +81,6 @@ def small_config(rng: random.Random, precision: Precision) -> Config:
         values["fan_in"] = rng.choice((2, 4, 8, 32))
     if rng.random() < 0.4:
         values |= {"problems": 1, "global_split_u": rng.choice((1, 2, 3, 8))}
+    if values.get("vector_width_u") and values["local_split_u"] != 1:
+        values["interleave_u"] = rng.choice((0, 1))
     return Config.of(values)

@@ -1,8 +1,9 @@
 """Reads the tables that `interpose.c` writes, a file for each process, even after a crash.
 
 A file is a header of 64 bytes (magic, capacity, bytes of an entry, process, lost calls) and
-entries of 64 bytes: state, sampled calls, three words of the key, all calls, and nanoseconds of
-the first call, of the next 15, and of those that were sampled after them.
+entries of 64 bytes: state, sampled calls, three words of the key (arguments as the program gave
+them), all calls, and nanoseconds of the first call, of the next 15, and of those that were sampled
+after them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ _HEADER = struct.Struct("<8sIIQQ32x")
 _ENTRY = struct.Struct("<IIQQQQQQQ")
 _READY = 2
 _BATCHED = 1 << 31
+_ROW_MAJOR = 1 << 7
+_LETTERS = dict.fromkeys((*b"nN", 111, 0, 114), "n") | dict.fromkeys((*b"tT", 112, 1), "t")
+"""BLAS's, CBLAS's and clBLAS's words for a transpose; all others are a conjugate."""
 _INTERFACES = {1: "cblas", 2: "blas", 3: "clblast", 4: "clblas"}
 ON_DEVICE = frozenset({"clblast", "clblas"})
 """Interfaces whose calls return before the device is done, so that the host's time says little."""
@@ -85,10 +89,13 @@ def _calls(entry: tuple[int, ...], *, waited: bool) -> Calls | None:
     """Return the calls of an entry; None for an empty matrix."""
     _, sampled, first, sides, k, count, *nanoseconds = entry
     precision = Precision(chr(first >> 8 & 0xFF))
-    interface = _INTERFACES[first & 0xFF]
-    trans_a, trans_b = (_transpose(chr(first >> bits & 0xFF), precision) for bits in (16, 24))
+    interface = _INTERFACES[first & 0xFF & ~_ROW_MAJOR]
+    trans_a, trans_b = (_transpose(first >> bits & 0xFF, precision) for bits in (16, 24))
     batch = first >> 32
     extents = [sides & 0xFFFFFFFF, sides >> 32, k]
+    if first & _ROW_MAJOR:  # C^T = op(B)^T op(A)^T
+        trans_a, trans_b = trans_b, trans_a
+        extents[:2] = reversed(extents[:2])
     is_batched = bool(batch & _BATCHED)
     if is_batched:
         extents.append(batch & ~_BATCHED)
@@ -103,14 +110,15 @@ def _calls(entry: tuple[int, ...], *, waited: bool) -> Calls | None:
     )
 
 
-def _transpose(letter: str, precision: Precision) -> str:
-    return "t" if letter == "c" and not precision.is_complex else letter
+def _transpose(code: int, precision: Precision) -> str:
+    return _LETTERS.get(code, "c" if precision.is_complex else "t")
 
 
 def _seconds(count: int, sampled: int, first: int, warm: int, later: int) -> float:
     """Return the time of all calls; the first one's may include set-up and is replaced."""
     if count == 1:
         return first * 1e-9
-    if sampled:
-        return count * later / sampled * 1e-9
-    return count * warm / min(count - 1, WARM - 1) * 1e-9
+    timed = min(count - 1, WARM - 1)
+    if sampled > timed:  # enough without those that may have found cold caches
+        timed, warm = 0, 0
+    return count * (warm + later) / (timed + sampled) * 1e-9

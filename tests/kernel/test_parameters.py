@@ -75,7 +75,10 @@ CONFIGS: dict[str, list[dict[str, int | str]]] = {
         {**REGISTERS, "work_group_mapping": 8},
         {**REGISTERS, "work_group_mapping": 8, "work_group_0": 8, "depth_u": 8},
     ],
-    "small": [{**REGISTERS, "local_split_u": 2, "problems": 1}],
+    "small": [
+        {**REGISTERS, "local_split_u": 2, "problems": 1, **more}
+        for more in ({}, {"vector_width_u": 1})
+    ],
     "mma": [
         {**MMA_TILE, "local_buffers": 3, "work_group_mapping": 8, **more}
         for more in ({}, {"global_split_u": 2})

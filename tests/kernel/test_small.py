@@ -169,6 +169,37 @@ def test_vectors_along_the_sum_are_right(device_spec: str, family: str, trans: s
             assert measured.status is Status.OK, f"{problem}: {measured.message}"
 
 
+@pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize("precision", [Precision.SINGLE, Precision.COMPLEX_DOUBLE, Precision.HALF])
+@pytest.mark.parametrize("side", [0, 1])
+def test_interleaved_slices_of_vectors_are_right(
+    device_spec: str, precision: Precision, trans: str, side: int
+) -> None:
+    values = {**VALUES, "edge_type": "branch", "work_group_1": 1, "thread_tile_1": 1}
+    values |= {"work_group_0": 2, "thread_tile_0": 2, "vector_width": 2, "vector_width_b": 1}
+    values |= {"local_split_u": 8, "problems": 1, "fan_in": 8, "depth_u": 4}
+    if side == 0:
+        values |= {"work_group_0": 1, "work_group_1": 2, "thread_tile_0": 1, "thread_tile_1": 2}
+        values |= {"vector_width": 1, "vector_width_b": 2}
+    values |= {"vector_width_u": 2, "edge_depth_u": 4, "interleave_u": 1}
+    contraction = gemm(precision, trans[0], trans[1])
+    kernel = SMALL.generate(contraction, Config.of(values))
+
+    with WorkerRunner(device_spec, SMALL, samples=1) as runner:
+        for free, k, changes in (
+            (8, 64, {}),
+            (9, 71, {"offset_b": 3}),
+            (5, 36, {"offset_a": 2, "beta": 0.5}),
+            (7, 1, {"lda": 80, "ldb": 90}),
+            (6, 130, {"offset_a": 1}),
+        ):
+            for m, n in ((1, free), (free, 1), (3, free)):
+                problem = gemm_problem(contraction, m, n, k, **changes)
+                measured = runner.run_kernel(problem, kernel)
+
+                assert measured.status is Status.OK, f"{problem}: {measured.message}"
+
+
 @pytest.mark.parametrize("precision", list(Precision))
 def test_every_precision_and_contraction_is_written(precision: Precision) -> None:
     contraction = Contraction.from_einsum(precision, "bmkl,bkln->bmn")
@@ -188,6 +219,7 @@ def test_every_precision_and_contraction_is_written(precision: Precision) -> Non
         ({"fan_in": 3}, "fan_in must be 2, 4, 8, 16 or 32, got 3"),
         ({"problems": 0}, "problems must be at least 1, got 0"),
         ({"vector_width_u": 8}, r"vector_width_u must be a divisor of depth_u \(4\), got 8"),
+        ({"interleave_u": 1}, "interleave_u must be 0 where vector_width_u is 0, got 1"),
         ({"thread_tile_0": 6}, r"thread_tile_0 must be a multiple of vector_width \(4\), got 6"),
         ({"work_group_mapping": 1}, "unknown parameter 'work_group_mapping'"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mltune.kernel.arithmetic import Arithmetic, largest_width
 from mltune.kernel.rules import Settings
 from mltune.kernel.signature import Signature
@@ -20,13 +22,21 @@ def sums_run_along(settings: Settings, arithmetic: Arithmetic, signature: Signat
     return width_along(settings, arithmetic) > 1 and reads and arithmetic.parts == 1
 
 
-def along_sum_section(settings: Settings, arithmetic: Arithmetic, signature: Signature) -> Section:
-    """Return the macros of such sums: their vectors, and how a work-item adds them up."""
+def along_sum_section(
+    settings: Settings, arithmetic: Arithmetic, runs_along: Mapping[str, bool]
+) -> Section:
+    """Return the macros of such sums: their vectors, and how a work-item adds them up.
+
+    Args:
+        settings: the config.
+        arithmetic: of the precision.
+        runs_along: whether `a` and `b` are read in vectors along the sum.
+    """
     width = width_along(settings, arithmetic)
     vector = arithmetic.vector(width)
 
     def terms(operand: str) -> str:
-        if not signature.free_is_contiguous(operand.lower()):
+        if runs_along[operand.lower()]:
             return f"part_{operand.lower()}[r][v]"
         elements = ", ".join(f"{operand}_ELEMENT((v) * {width} + {e}, r)" for e in range(width))
         return f"(({vector})({elements}))"

@@ -2,12 +2,12 @@
         /* EDU terms are read before they are multiplied, so that all reads are under way at once.
            What lies outside is read further back and not used: rows and columns beyond C are not
            stored, terms beyond the last one not multiplied. */
-        for (uint l = done{{ " + slice * EDU" if is_sliced }}; l < terms; l += {{ "LSU * EDU" if is_sliced else "EDU" }}) {
+        for (uint l = done{{ (" + slice" if takes_turns else " + slice * EDU") if is_sliced }}; l < terms; l += {{ "LSU * EDU" if is_sliced else "EDU" }}) {
             VECTOR rows[EDU][TT0 / VW];
             TYPE columns[EDU][TT1];
 #pragma unroll
             for (uint step = 0; step < EDU; ++step) {
-                const uint term = min(l + step, terms - 1);
+                const uint term = min(l + {{ "step * LSU" if takes_turns else "step" }}, terms - 1);
 #pragma unroll
                 for (int x = 0; x < TT0 / VW; ++x)
 #pragma unroll {{ edge_unroll }}
@@ -24,7 +24,7 @@
             }
 #pragma unroll
             for (uint step = 0; step < EDU; ++step) {
-                if (l + step >= terms)
+                if (l + {{ "step * LSU" if takes_turns else "step" }} >= terms)
                     break;
 #pragma unroll
                 for (int y = 0; y < TT1; ++y)

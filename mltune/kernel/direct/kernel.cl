@@ -72,12 +72,13 @@
 {% set x, i = o.x, o.i %}
 {% set fits = " && size_" ~ i ~ " % " ~ o.part_width ~ " == 0" if is_aligned and o.free_is_contiguous else "" %}
 {% set shifted_fits = "" if is_either else fits %}
-    const bool vectors_{{ x }} = step_{{ x }} == 1
-{%- if is_aligned and not is_either %} && ({{ signature.places(x) }}) % {{ o.X }}_WIDTH == 0{% endif %}
+{% set places = "start_" ~ x if o.is_vector else signature.places(x) %}
+    const bool vectors_{{ x }} = {% if o.is_vector %}ld_{{ x }} == 1 && size_{{ i }} == 1{% else %}step_{{ x }} == 1{% endif %}
+{%- if is_aligned and not is_either %} && ({{ places }}) % {{ o.X }}_WIDTH == 0{% endif %}
 {%- if edge_type == "branch" %} && inside_{{ i }}{% endif %}
 {%- if edge_type == "shiftptr" %} && (inside_{{ i }} || (shifts_{{ i }}{{ shifted_fits }})){% endif %};
 {% if is_either %}
-    const bool aligned_{{ x }} = ({{ signature.places(x) }}) % {{ o.X }}_WIDTH == 0
+    const bool aligned_{{ x }} = ({{ places }}) % {{ o.X }}_WIDTH == 0
 {%- if edge_type == "shiftptr" and fits %} && (inside_{{ i }}{{ fits.replace("&&", "||") }}){% endif %};
 {% endif %}
 {% endfor %}
@@ -113,7 +114,7 @@
 {{ signature.outer_loop }}
         uint done = 0;
         if ({{ "together" if sub_group_size else "vectors_a && vectors_b" }}) {
-            done = {{ "terms" if edge_type == "none" else "terms - terms % DU" }};
+            done = {{ "terms" if edge_type == "none" else "terms - terms % " ~ ("TURN" if takes_turns else "DU") }};
 {% if is_either %}
             if ({{ "aligned_a" if sub_group_size else "aligned_a && aligned_b" }}) {
 {% set read_a, read_b = "READ_PART_A(l, A_READ)", "READ_PART_B(l" ~ (")" if sub_group_size else ", B_READ)") %}

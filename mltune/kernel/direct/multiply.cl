@@ -1,5 +1,6 @@
 {# The loop over whole steps of the sum. #}
-{% set first, next = ("slice * DU", "LSU * DU") if is_sliced else ("0", "DU") %}
+{% set first = "slice * " ~ ("TURN" if takes_turns else "DU") if is_sliced else "0" %}
+{% set next = "LSU * DU" if is_sliced else "DU" %}
 {% if is_along %}
             /* Sums are vectors along the sum, too, and are added up at the end: more of them are
                under way at once, and C may have a single element. */

@@ -60,6 +60,8 @@ class Operand:
         free_is_contiguous: whether the free index runs along global memory; else the summed one.
         conjugates: whether its complex conjugate is multiplied.
         reads_elements: whether vectors are split into elements.
+        is_vector: whether its free index has a single value, so that the summed one may run along
+            memory all the same: its vectors need a leading dimension of 1.
     """
 
     x: str
@@ -68,6 +70,7 @@ class Operand:
     free_is_contiguous: bool
     conjugates: bool
     reads_elements: bool
+    is_vector: bool
 
     @property
     def X(self) -> str:  # noqa: N802 - the operand's name in the names of macros
@@ -135,6 +138,7 @@ def _source(
 ) -> str:
     is_along = sums_run_along(settings, arithmetic, signature)
     is_sliced = settings.values.get("local_split_u", 1) != 1
+    takes_turns = bool(settings.values.get("interleave_u", 0))
     is_shared = is_sliced or work.split.has_counters
     sub_group_size = settings.values.get("sub_group_size", 0)
     operands = tuple(_operand(x, settings, arithmetic, signature, is_along) for x in "ab")
@@ -151,6 +155,7 @@ def _source(
         "is_either": settings.word("vector_access") == "either",
         "is_along": is_along,
         "is_sliced": is_sliced,
+        "takes_turns": takes_turns,
         "goes_on": is_shared or sub_group_size,
         "sub_group_size": sub_group_size,
         "split": work.split,
@@ -164,7 +169,9 @@ def _source(
         "b": operands[1],
     }
     last = (
-        along_sum_section(settings, arithmetic, signature)
+        along_sum_section(
+            settings, arithmetic, {each.x: not each.free_is_contiguous for each in operands}
+        )
         if is_along
         else Section("A work-item's rows.", (("ROWS(l, x)", _rows(width, operands[0])),))
     )
@@ -225,6 +232,8 @@ def _tile_section(settings: Settings, arithmetic: Arithmetic, work: Work) -> Sec
             ("MT1", group[1] * tile[1]),
             ("DU", settings.number("depth_u")),
             ("EDU", settings.number("edge_depth_u")),
+            ("TURN", width_along(settings, arithmetic)),
+            ("TERM(n)", "((n) / TURN * (LSU * TURN) + (n) % TURN)"),
             ("VW", width),
             ("VWB", width_b),
             ("READ_C(p)", arithmetic.read(width, access)),
@@ -240,11 +249,15 @@ def _operand(
 ) -> Operand:
     axis = "ab".index(x)
     free = signature.free_is_contiguous(x)
+    contraction = signature.contraction
+    side = settings.pair("work_group")[axis] * settings.pair("thread_tile")[axis]
+    takes_turns = bool(settings.values.get("interleave_u", 0))
+    is_vector = free and takes_turns and side == 1 and contraction.is_gemm
+    free = free and not is_vector
     width, depth = _widths(settings, arithmetic)[axis], settings.number("depth_u")
     if not free:
         given = settings.number("vector_width_u") > 0
         width = width_along(settings, arithmetic) if given else largest_width(width, depth)
-    contraction = signature.contraction
     return Operand(
         x=x,
         tile=settings.pair("thread_tile")[axis],
@@ -253,6 +266,7 @@ def _operand(
         conjugates=contraction.conjugate_a if x == "a" else contraction.conjugate_b,
         # Columns are multiplied one by one, rows in vectors, which may run along the sum.
         reads_elements=free if is_along else x == "b" or not free,
+        is_vector=is_vector,
     )
 
 

@@ -147,6 +147,20 @@ SMALL = FamilyParameters(
             default=2,
             applies_when="local_split_u > 2",
         ),
+        IntParam(
+            name="interleave_u",
+            abbreviation="IU",
+            meaning="1: slices take turns after `vector_width_u` terms, so that neighbours read "
+            "neighbouring vectors, and the reads of a step are under way at once even if a sum "
+            "ends within it. A vector of leading dimension 1 is read in such vectors, too, where "
+            "the macro tile has one row or column",
+            values=(0, 1),
+            default=0,
+            applies_when="local_split_u > 1",
+            limits=(
+                Limit("interleave_u == 0 or vector_width_u > 0", "0 where vector_width_u is 0"),
+            ),
+        ),
         replace(
             GLOBAL_SPLIT_U[0],
             meaning="work-groups that share a sum; the last of them to finish adds their partial "
