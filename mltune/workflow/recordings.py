@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 from mltune.compat.foreign import read_recording
 from mltune.errors import UsageError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.kernel.parameters.declared import DECLARED
 from mltune.measurement import Phase, Status
 from mltune.measurement.recording import Point, Recording
 from mltune.problem import problem_type_name
@@ -15,7 +17,8 @@ from mltune.run.run import Run
 from mltune.selector import Selector
 from mltune.selector.json import read_selector
 from mltune.selector.pack import SELECTOR_NAME
-from mltune.space.union import with_family
+from mltune.space.config import Config
+from mltune.space.union import FAMILY, UnionSpace, with_family
 from mltune.tuning.recorder import from_records
 from mltune.tuning.trial import group_trials, values_over_all_sizes
 
@@ -80,3 +83,25 @@ def of_selector(selector: Selector, where: str) -> Recording:
         form="selector",
         leaders=tuple(with_family(each.config, each.family) for each in selector.portfolio),
     )
+
+
+def suited(recording: Recording, space: UnionSpace) -> Recording:
+    """Return a record whose leaders have the parameters of a union, as far as they are in it.
+
+    A record may be older than a parameter, or its space had other ones than the union's. A
+    parameter that a leader or the space lacks has its family's default.
+    """
+    return replace(recording, leaders=tuple(_suited(one, space) for one in recording.leaders))
+
+
+def _suited(leader: Config, space: UnionSpace) -> Config:
+    family = leader.word(FAMILY)
+    defaults = DECLARED[family].defaults if family in DECLARED else {}
+    whole = {**defaults, **leader}
+    for member in space.of_family(family):
+        names = {parameter.name for parameter in member.parameters}
+        rest = {name: value for name, value in whole.items() if name not in names}
+        config = Config.of({name: value for name, value in whole.items() if name in names})
+        if config in member and rest.items() <= defaults.items():
+            return config
+    return leader

@@ -27,7 +27,7 @@ from mltune.space.names import outside_names
 from mltune.space.union import FAMILY, UnionSpace
 from mltune.tuning.search_options import COLD
 from mltune.workflow.chosen_spaces import SearchSpace
-from mltune.workflow.recordings import read_any
+from mltune.workflow.recordings import read_any, suited
 from mltune.workflow.shipped_priors import SHIPPED, read_shipped
 
 if TYPE_CHECKING:
@@ -112,11 +112,14 @@ def sampler_of(info: RunInfo, space: SearchSpace, seed: int, note: Note) -> Conf
     """
     from mltune.search.make import make_sampler
 
+    priors = read_priors(info, note)
+    if isinstance(space, UnionSpace):
+        priors = [suited(prior, space) for prior in priors]
     return make_sampler(
         info.sampler,
         space,
         seed,
-        priors=read_priors(info, note),
+        priors=priors,
         counts=[size.count for size in info.sizes],
         problems=info.problems,
         arguments=json.loads(info.sampler_arguments or "{}"),

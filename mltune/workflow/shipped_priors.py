@@ -33,7 +33,7 @@ from mltune.selector.pack import SELECTOR_NAME, packs
 from mltune.space.config import Config
 from mltune.space.union import UnionSpace, members_of
 from mltune.workflow.chosen_spaces import SearchSpace
-from mltune.workflow.recordings import of_selector
+from mltune.workflow.recordings import of_selector, suited
 
 SHIPPED = "shipped:"
 """The prefix of a shipped prior's name."""
@@ -97,7 +97,7 @@ def _packs(info: RunInfo, space: UnionSpace) -> Iterable[str]:
         device = devices.get(kernels.device)
         if device is None or not is_similar(device, info.device):
             continue
-        if any(config in space for config in kernels.leaders):
+        if any(config in space for config in suited(kernels, space).leaders):
             apart = (pack.name != problem, device["name"] != info.device.name)
             ranked.append((*apart, name))
     return (name for *_, name in sorted(ranked))

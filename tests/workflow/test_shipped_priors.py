@@ -17,6 +17,7 @@ from mltune.search.union_sampler import leaders_of, transfers_of
 from mltune.space.load import parse_space
 from mltune.space.union import UnionSpace
 from mltune.workflow.chosen_spaces import bound_space, choose_spaces
+from mltune.workflow.recordings import suited
 from mltune.workflow.run_setup import read_priors
 from mltune.workflow.shipped_priors import (
     default_priors,
@@ -118,14 +119,27 @@ def test_the_kernels_of_packs_are_tried_first(info: RunInfo) -> None:
     priors = read_priors(replace(asked, priors=names), lambda line: None)
 
     packs = [name for name in names if "/" in name]
-    assert packs[0] == "shipped:nvidia-h100-80gb-hbm3/sgemm_nn"  # the same transposes
+    assert packs[0] == "shipped:nvidia-h200/sgemm_nn"  # of this device
     assert name_leaders(names)
     assert f"and the kernels of {len(packs)} packs" in describe(names)
-    leaders = leaders_of(space, priors)
+    leaders = leaders_of(space, [suited(prior, space) for prior in priors])
     assert len(leaders) > 30
     assert all(config in space for config in leaders)
-    own = next(prior for prior in priors if prior.where == packs[0])
+    own = suited(next(prior for prior in priors if prior.where == packs[0]), space)
     assert {each for each in own.leaders if each in space} <= set(leaders)
+
+
+@pytest.mark.parametrize("problem", ["sgemm_nn", "hgemm_nn", "hgemm_tt", "dgemm_nn"])
+def test_kernels_older_than_a_parameter_are_tried_too(info: RunInfo, problem: str) -> None:
+    asked = searched(info, ("auto",), H200, problem)
+    space = bound_space(asked)
+    assert isinstance(space, UnionSpace)
+
+    for device in ("nvidia-h100-80gb-hbm3", "nvidia-h200"):
+        pack = read_shipped(f"shipped:{device}/{problem}")
+        leaders = suited(pack, space).leaders if pack else ()
+        lost = [each for each in leaders if each not in space]
+        assert len(lost) <= 1, (device, lost)  # the space changed
 
 
 def test_what_shares_no_parameter_is_left_out(info: RunInfo) -> None:
