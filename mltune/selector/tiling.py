@@ -21,7 +21,8 @@ CAP = 2**17
 MOST_USED = 2**14
 """The most rows or columns of a tile for `used`, so that no product exceeds 2^62."""
 
-_PARTS = 1024
+PARTS = 1024
+"""`used` counts in such parts of all places."""
 
 CAPPED = {f"capped_{size}": size for size in ("m", "n", "batch")}
 """The names of capped sizes in `expression`, each with its size."""
@@ -66,7 +67,7 @@ class Tiling:
         if self.kind == "used":
             waves = Operation("ceil_div", (tiles, slots)) if self.slots > 1 else tiles
             places = product(waves, Number(self.slots * self.rows * self.columns))
-            wanted = product(*map(Name, CAPPED), Number(_PARTS))
+            wanted = product(*map(Name, CAPPED), Number(PARTS))
             return Operation("//", (wanted, Operation("+", (places, Number(1)))))
         missing = Operation("-", (slots, Operation("%", (tiles, slots))))
         return Operation("%", (missing, slots))
@@ -80,7 +81,7 @@ class Tiling:
         waves = -(-tiles // self.slots)
         if self.kind == "used":
             places = waves * self.slots * self.rows * self.columns
-            return _PARTS * m * n * batch // (places + 1)
+            return PARTS * m * n * batch // (places + 1)
         return waves if self.kind == "waves" else -tiles % self.slots
 
 

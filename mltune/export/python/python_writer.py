@@ -77,7 +77,6 @@ def _values(library: Library) -> dict[str, str]:
         "problem_type": library.problem_type,
         "statement": plain_paragraphs(statement(library)),
         "exact": selection.exact_sizes(library.selector),
-        "usual": selection.usual(library.selector),
         "body": selection.body(library.selector),
         "kernels": "\n".join(_kernel(kernel) for kernel in library.kernels),
         "arguments": "\n".join(f"    {literal(each.word)}," for each in _common(library)),

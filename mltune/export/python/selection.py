@@ -1,4 +1,8 @@
-"""The selection in Python: exact sizes in a mapping, and the tree as nested ifs."""
+"""The selection in Python: exact sizes in a mapping, and the tree as nested ifs.
+
+The first condition on a path that needs a feature, or a count that features share, computes it and
+keeps it in a variable for the conditions after it.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,15 @@ import math
 import textwrap
 from collections.abc import Iterator
 
-from mltune.export.block import block_of, feature_texts, nested
+from mltune.export.block import FEATURE_VALUES, Block, Guard, block_of, features_of
 from mltune.export.formulas import plan
 from mltune.export.python.text import DIALECT
 from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
+from mltune.selector.rest import rest_expression, rest_tile
+from mltune.selector.tiling import CAP, CAPPED, PARTS, Tiling, tiling
+from mltune.space.expression import Name, Node, Number, Operation, names, product
+
+_SIZES = ("m", "n", "k", "batch")
 
 
 def exact_sizes(selector: Selector) -> str:
@@ -22,19 +31,110 @@ def exact_sizes(selector: Selector) -> str:
 
 def body(selector: Selector) -> str:
     """Return the statements that choose for sizes outside the map."""
-    features = feature_texts(selector.tree, DIALECT, "{0} if {0} < {1} else {1}")
-    lines = [f"    {name} = {text}" for name, text in features.items()]
+    usual = {size: _within(selector) if selector.formulas else "_LIMIT" for size in _SIZES}
+    asked = features_of(selector.tree)
+    capped = {name: size for name, size in CAPPED.items() if name in asked}
+    if not selector.formulas:
+        usual |= dict.fromkeys(capped.values(), CAP)
+    lines = [f"    {name} = {size}" for name, size in capped.items()]
+    lines += [
+        "    usual = " + " and ".join(f"0 <= {size} <= {most}" for size, most in usual.items()),
+        "    if not usual:",
+        "        m, n, k, batch = (min(max(size, 0), _LIMIT) for size in (m, n, k, batch))",
+    ]
+    lines += [f"        {name} = min({size}, {CAP})" for name, size in capped.items()]
     if selector.formulas:
         lines += _by_time(selector)
-    lines += nested(block_of(selector.tree), DIALECT.text, ("if {}:", "", "return {}"), "  # {}")
+    lines += _nested(block_of(selector.tree), set())[0]
     return "\n".join(lines)
 
 
-def usual(selector: Selector) -> str:
-    """Return a quick test that is true for most sizes, which then need no exact check."""
-    most = str(_within(selector)) if selector.formulas else "_LIMIT"
-    asked = " and ".join(f"0 <= {size} <= {most}" for size in ("m", "n", "k", "batch"))
-    return f"usual = {asked}"
+def _nested(block: Block, known: set[str], level: int = 1) -> tuple[list[str], set[str]]:
+    """Return the lines of nested ifs, and the names in their conditions.
+
+    Args:
+        block: what to write.
+        known: the variables that conditions before it set.
+        level: of the indentation.
+    """
+    pad = "    " * level
+    parts = []
+    for guard in block.guards:
+        condition = _condition(guard, known)
+        parts.append((condition, *_nested(guard.block, known.copy(), level + 1)))
+    loss = block.leaf.loss
+    lines = [f"{pad}return {block.leaf.kernel}" + ("" if loss is None else f"  # {loss.text}")]
+    read = set[str]()
+    for condition, inside, read_inside in reversed(parts):
+        read |= read_inside
+        kept = _without_unread(condition, read)
+        read |= names(kept)
+        lines = [f"{pad}if {DIALECT.text(kept)}:", *inside, *lines]
+    return lines, read
+
+
+def _without_unread(node: Node, read: set[str]) -> Node:
+    """Return a condition that sets only variables which are read later."""
+    if not isinstance(node, Operation):
+        return node
+    first, last = (_without_unread(each, read) for each in node.operands)
+    if node.operator == ":=" and not names(first) <= read:
+        return last
+    return Operation(node.operator, (first, last))
+
+
+def _condition(guard: Guard, known: set[str]) -> Node:
+    """Return a guard's condition, and add the variables that it sets to the known ones."""
+
+    def once(name: str, value: Node) -> Node:
+        if name in known:
+            return Name(name)
+        known.add(name)
+        return Operation(":=", (Name(name), value))
+
+    def cover(word: str, size: str, part: int) -> Node:
+        return Name(size) if part == 1 else once(f"{word}_{part}", _cover(Name(size), part))
+
+    def tiles(counted: Tiling) -> Node:
+        name = f"tiles_{counted.rows}x{counted.columns}"
+        if name in known:
+            return Name(name)
+        rows = cover("rows", "capped_m", counted.rows)
+        columns = cover("columns", "capped_n", counted.columns)
+        return once(name, product(rows, columns, Name("capped_batch")))
+
+    def waves(counted: Tiling) -> Node:
+        if counted.slots == 1:
+            return tiles(counted)
+        name = f"waves_{counted.rows}x{counted.columns}_{counted.slots}"
+        return Name(name) if name in known else once(name, _cover(tiles(counted), counted.slots))
+
+    compare, threshold = "<=" if guard.at_most else ">", Number(guard.threshold)
+    value = FEATURE_VALUES.get(guard.feature)
+    if value is not None:
+        return Operation(compare, (once(guard.feature, value), threshold))
+    counted = tiling(guard.feature)
+    if counted is None:
+        tile = rest_tile(guard.feature)
+        rest = Name(guard.feature) if tile is None else rest_expression(tile)
+        return Operation(compare, (rest, threshold))
+    if counted.kind == "tiles":
+        return Operation(compare, (tiles(counted), threshold))
+    if counted.kind == "waves":
+        return Operation(compare, (waves(counted), threshold))
+    if counted.kind == "idle":
+        missing = Operation("-", (Number(0), tiles(counted)))
+        return Operation(compare, (Operation("%", (missing, Number(counted.slots))), threshold))
+    # x // (y + 1) <= t without a division: x <= (t + 1) * y + t
+    wanted = once("wanted", product(*map(Name, CAPPED), Number(PARTS)))
+    places = (guard.threshold + 1) * counted.slots * counted.rows * counted.columns
+    most = Operation("+", (product(waves(counted), Number(places)), threshold))
+    return Operation(compare, (wanted, most))
+
+
+def _cover(size: Node, part: int) -> Node:
+    """Return size / part, rounded up: faster in Python than two changes of sign."""
+    return Operation("//", (Operation("+", (size, Number(part - 1))), Number(part)))
 
 
 def _within(selector: Selector) -> int:

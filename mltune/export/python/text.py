@@ -13,6 +13,7 @@ DIALECT = Dialect(
     templates={
         "ceil_div": "-(-{0} // {1})",
         "max": "max({0}, {1})",
+        ":=": "({0} := {1})",
         "flag": "{0}",
         "given": "({0} if {1} else 0)",
     },

@@ -12,14 +12,15 @@ Measured: device an example, not a measurement; statistic median of 7 samples, k
 device events.
 """
 
-from functools import lru_cache
-
 _LIMIT = 2**63 - 1
+_KEPT = 65536
 
 _EXACT: dict[tuple[int, int, int, int], int] = {
     (64, 64, 64, 1): 0,
     (1024, 1024, 1024, 1): 1,
 }
+
+_answers = _EXACT.copy()
 
 
 def select(m: int, n: int, k: int, batch: int = 1) -> int:
@@ -27,19 +28,21 @@ def select(m: int, n: int, k: int, batch: int = 1) -> int:
 
     Every size is answered, 0 and below too.
     """
-    exact = _EXACT.get((m, n, k, batch))
-    return _by_rule(int(m), int(n), int(k), int(batch)) if exact is None else exact
+    size = (m, n, k, batch)
+    answer = _answers.get(size)
+    if answer is None:
+        answer = _by_rule(int(m), int(n), int(k), int(batch))
+        if len(_answers) < _KEPT:
+            _answers[size] = answer
+    return answer
 
 
-@lru_cache(maxsize=65536)
 def _by_rule(m: int, n: int, k: int, batch: int) -> int:
     usual = 0 <= m <= _LIMIT and 0 <= n <= _LIMIT and 0 <= k <= _LIMIT and 0 <= batch <= _LIMIT
     if not usual:
         m, n, k, batch = (min(max(size, 0), _LIMIT) for size in (m, n, k, batch))
-    mn = m * n
-    k_per_m = k // max(m, 1)
-    if mn <= 4096:
-        if k_per_m <= 15:
+    if m * n <= 4096:
+        if k // max(m, 1) <= 15:
             return 0
         return 1
     if m <= 31:
