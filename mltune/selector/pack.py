@@ -1,7 +1,8 @@
 """Packs: models/<device>/<problem type>/ with a selector for a device, shipped or the user's.
 
 A name such as `nvidia-h200/sgemm_nn`, or `nvidia-h200/sgemm` for `sgemm_nn`, means a shipped pack.
-A device without a pack gets the pack of the device with the most similar name, if a word is common.
+A device without a pack gets the pack of the device with the most similar name, if they have a word
+in common.
 """
 
 from __future__ import annotations

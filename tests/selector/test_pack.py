@@ -48,9 +48,9 @@ def test_the_first_words_of_a_device_s_name_are_enough(caplog: pytest.LogCapture
 
 
 def test_a_device_that_is_like_no_other_is_refused() -> None:
-    with pytest.raises(UsageError, match="no device like 'nosuch' is known .* amd-mi300, nvidia-"):
+    with pytest.raises(UsageError, match=r"no device like 'nosuch' is known .* amd-mi300, n"):
         find_pack("nosuch", "sgemm", KNOWN)
-    with pytest.raises(UsageError, match="^nosuch: no such folder, and no device with packs"):
+    with pytest.raises(UsageError, match=r"^nosuch: no such folder, and no device with packs"):
         find_selector(Path("nosuch"))
 
 
