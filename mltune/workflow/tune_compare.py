@@ -78,14 +78,16 @@ def compare_parts(
         show(Progress(phase=f"compare {name}", done=number, total=len(chosen)))
         sizes = _sizes(each, entry.info, seed)
         counts[name] = {size.extents: size.count for size in sizes}
+        left = end - time.monotonic()
+        if number and left <= 0:  # a library that compiles took it all
+            documents[name] = {"sizes": []}
+            continue
         document = bench_apart(
             each.selector,
             names,
             entry.number,
             [size.extents for size in sizes],
-            max(_LEAST_SECONDS, end - time.monotonic())
-            * shares[number]
-            / math.fsum(shares[number:]),
+            max(_LEAST_SECONDS, left) * shares[number] / math.fsum(shares[number:]),
             rounds=_ROUNDS,
             start_seconds=_START_SECONDS,
         )
