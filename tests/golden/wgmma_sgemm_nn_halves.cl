@@ -409,10 +409,13 @@ static inline ulong descriptor(const __local LOCAL *first)
 /* Add the sums of a chunk, and undo its scales: first a row's, where no product with it can be
    beyond single precision; else the larger scale first, with 2^-28 in two parts. */
 #define IS_MILD(scale) ((scale) >= 0x1p-90f && (scale) <= 0x1p+90f)
-#define ADD_CHUNK(term)                                                                     \
-    _Pragma("unroll") for (int n = 0; n < SUMS; ++n) {                                      \
-        const float of_row = of_rows[n / 2 % 2], of_column = of_columns[n / 4 * 8 + n % 2]; \
-        sums[n] += term;                                                                    \
+#define ADD_CHUNK(term)                                                                       \
+    _Pragma("unroll") for (int x = 0; x < A_TILES; ++x) {                                     \
+        const float2 of_two = of_columns[x * 4];                                              \
+        _Pragma("unroll") for (int n = 4 * x; n < 4 * x + 4; ++n) {                           \
+            const float of_row = of_rows[n / 2 % 2], of_column = n % 2 ? of_two.y : of_two.x; \
+            sums[n] += term;                                                                  \
+        }                                                                                     \
     }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
@@ -503,8 +506,8 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
         BRING_NEXT();
         if (done % TURN_TILES == 0) {
             const uint slot = (done - 1) / TURN_TILES % SLOTS;
-            const __local float *of_columns =
-                (const __local float *)(scales_a + slot * A_SCALES) + COLUMN(0, 0);
+            const __local float2 *of_columns =
+                (const __local float2 *)(scales_a + slot * A_SCALES) + COLUMN(0, 0) / 2;
             const __local float *in_rows =
                 (const __local float *)(scales_b + slot * B_SCALES) + ROW(0);
             const float of_rows[2] = {in_rows[0], in_rows[8]};
