@@ -127,12 +127,14 @@ def _operators(
     values: Mapping[str, Sequence[Value]], rules: Sequence[Node]
 ) -> Mapping[str, Callable[..., Any]]:
     """Return the 64-bit operators if nothing can be larger, else those of Python's own numbers."""
+    if not all(values.values()):
+        return COLUMN_OPERATORS  # no point, so no number either, not even a divisor
     words = {leaf.value for rule in rules for leaf in leaves(rule) if isinstance(leaf, Word)}
     scope: dict[str, Domain] = {
         # All words, because a rule may name a word that none of these values has.
         name: EnumDomain((*{*map(str, those), *words},))
-        if isinstance(next(iter(those), 0), str)
-        else IntDomain(int(min(those, default=0)), int(max(those, default=0)))
+        if isinstance(those[0], str)
+        else IntDomain(int(min(those)), int(max(those)))
         for name, those in values.items()
     }
     fits = all(fits_in_64_bits(rule, scope) for rule in rules)

@@ -52,6 +52,12 @@ def test_a_config_of_two_members_counts_once() -> None:
     assert Config.of({"x": 2}) not in UNION
 
 
+def test_members_without_a_common_value_of_a_divisor_have_no_common_config() -> None:
+    two, three = (made("a", X, Parameter("y", (y,)), rule="x // y > 0") for y in (2, 3))
+
+    assert UnionSpace("apart", [two, three]).size == two.size + three.size == 5 + 4
+
+
 def test_lists_that_overlap_count_once_too() -> None:
     first, second = (
         RecordedSpace("list", [Config.of({"family": "a", "x": x}) for x in values], "a")

@@ -11,6 +11,7 @@ import pytest
 from mltune.device_info import DeviceInfo, Probed
 from mltune.errors import UsageError
 from mltune.problem import parse_problem_type
+from mltune.space.union import UnionSpace
 from mltune.workflow.chosen_spaces import check_spaces, choose_spaces
 from tests import devices
 from tests.quick import QUICK_SPACE
@@ -36,6 +37,13 @@ def without_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     }
     monkeypatch.setattr("mltune.workflow.chosen_spaces.AUTO_SPACES", names)
+
+
+@pytest.mark.parametrize("problem", ["sgemm_nn", "hgemm_nn", "dgemm_nn"])
+def test_spaces_of_a_gpu_are_one_union(problem: str) -> None:
+    spaces = choose_spaces(("auto",), HOPPER, parse_problem_type(problem)).values()
+
+    assert UnionSpace("auto", list(spaces)).size > sum(space.size for space in spaces) / 2
 
 
 @pytest.mark.parametrize(
