@@ -44,8 +44,9 @@ OTHER_FEATURES = "rest_MxNxK, tiles_MxN, waves_MxN_S, idle_MxN_S, used_MxN_S"
 
 def within(m: int, n: int, k: int, batch: int) -> tuple[int, int, int, int]:
     """Return the extents as whole numbers of 64 bits; those below 0 count as 0."""
-    if min(m, n, k, batch) >= 0 and max(m, n, k, batch) <= INT64_MAX:
-        return m, n, k, batch  # nearly always, and three times as fast as the next line
+    most = INT64_MAX
+    if 0 <= m <= most and 0 <= n <= most and 0 <= k <= most and 0 <= batch <= most:
+        return m, n, k, batch  # nearly always, and much faster than the next line
     m, n, k, batch = (min(max(size, 0), INT64_MAX) for size in (m, n, k, batch))
     return m, n, k, batch
 
