@@ -56,7 +56,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=seconds,
         metavar="SECONDS",
-        help="begin no further size after this time (default: none)",
+        help="begin no further size after this time, builds included (default: none)",
     )
     add("--seed", type=whole, default=0, metavar="N", help="of the numbers (default: 0)")
     add(

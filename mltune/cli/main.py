@@ -178,6 +178,10 @@ def _set_logging(verbosity: int) -> None:
         level=level.get(max(verbosity, -1), logging.DEBUG),
         force=True,
     )
+    # Python's warnings are for developers. scikit-learn replaces the list of what is ignored while
+    # it works in a thread, and may leave it empty: a search on a GPU then printed 37,000 lines.
+    logging.captureWarnings(capture=True)
+    logging.getLogger("py.warnings").setLevel(logging.ERROR if verbosity < 1 else logging.WARNING)
 
 
 def _complain(line: str) -> None:

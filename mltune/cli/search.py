@@ -76,8 +76,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--problem",
         metavar="P",
-        help="sgemm_nn, dgemm_tn, sgemm_nt_row, ..., or a precision and an einsum string "
-        "(default: sgemm_nn)",
+        help="sgemm_nn, dgemm_tn, sgemm_nt_row, ..., or a precision and an einsum string; sgemm "
+        "means sgemm_nn (default: sgemm_nn)",
     )
     add(
         "--epilogue",

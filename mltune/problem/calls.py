@@ -64,11 +64,12 @@ def parse_problem_types(text: str) -> tuple[Contraction, ...]:
     """
     found: dict[Contraction, None] = {}
     for word in (part.strip() for part in text.split(",")):
-        found |= dict.fromkeys(_all_transposes(word) or (parse_problem_type(word),))
+        found |= dict.fromkeys(all_transposes(word) or (parse_problem_type(word),))
     return tuple(found)
 
 
-def _all_transposes(word: str) -> Sequence[Contraction]:
+def all_transposes(word: str) -> Sequence[Contraction]:
+    """Return the problem types that a precision alone means; none for other words."""
     match = re.fullmatch(r"([hsdcz])gemm(_row)?(_batched)?", word.lower())
     if match is None:
         return ()

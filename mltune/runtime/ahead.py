@@ -10,6 +10,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 
 import pyopencl as cl
@@ -22,22 +23,27 @@ _MOST = 6
 """Most processes; NVIDIA's driver opens a device for one after the other, 0.4 s each."""
 _FEWEST = 3
 """The least number of kernels that is worth the start of processes."""
-_MOST_SECONDS = 60.0
+BUILD_SECONDS = 60.0
+"""The most seconds of all builds together, unless another limit is given."""
 
 
 @contextlib.contextmanager
-def built_ahead(kernels: Sequence[GemmKernel], device: cl.Device) -> Iterator[None]:
+def built_ahead(
+    kernels: Sequence[GemmKernel], device: cl.Device, most_seconds: float = BUILD_SECONDS
+) -> Iterator[None]:
     """Build in other processes during this context; when it ends, all builds have ended.
 
     Kernels that do not build are left to their first use. So are all kernels if there are few
     cores or no binaries are kept.
 
     Args:
-        kernels: those with a kept binary are left out.
+        kernels: the first ones are built first; those with a kept binary are left out.
         device: to build for.
+        most_seconds: after which builds that have not ended are given up.
     """
     wanted = kernels if keeps_binaries() else ()
     new = [each for each in wanted if not is_kept(device, *_asked(each))]
+    end = time.monotonic() + most_seconds
     count = min(_MOST, len(usable_cores()) - 1, len(new))
     started: list[subprocess.Popen[bytes]] = []
     if count > 1 and len(new) >= _FEWEST:
@@ -47,7 +53,7 @@ def built_ahead(kernels: Sequence[GemmKernel], device: cl.Device) -> Iterator[No
         yield
         for process in started:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_MOST_SECONDS)
+                process.wait(max(0.0, end - time.monotonic()))
     finally:
         for process in started:
             process.kill()

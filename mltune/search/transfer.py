@@ -105,13 +105,21 @@ def _check_count(points: Sequence[Point], where: str) -> None:
 
 
 def points_for(parameters: Sequence[Parameter], recording: Recording) -> tuple[Point, ...]:
-    """Return the points of a record that suit a space: those of its family, if it is known."""
+    """Return the points of a record that suit a space: those of its family, if it is known.
+
+    A run of several spaces of a family has points with different parameters. Those count that have
+    as many of the space's varying parameters as any.
+    """
     own = {value for one in parameters if one.name == FAMILY for value in one.values}
-    return tuple(
+    points = [
         point
         for point in recording.points
         if not own or FAMILY not in point.config or point.config[FAMILY] in own
-    )
+    ]
+    varying = {one.name for one in parameters if len(one.values) > 1}
+    kinds = dict.fromkeys(frozenset(varying.intersection(point.config)) for point in points)
+    most = max(kinds, key=len, default=frozenset())
+    return tuple(point for point in points if most <= point.config.keys())
 
 
 def _shared(parameters: Sequence[Parameter], recording: Recording) -> list[Parameter]:

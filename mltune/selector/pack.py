@@ -1,7 +1,8 @@
 """Packs: models/<device>/<problem type>/ with a selector for a device, shipped or the user's.
 
 A name such as `nvidia-h200/sgemm_nn`, or `nvidia-h200/sgemm` for `sgemm_nn`, means a shipped pack.
-A device without a pack gets the pack of the device with the most similar name.
+A device without a pack gets the pack of the device with the most similar name, if they have a word
+in common.
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ def find_selector(given: Path) -> Path:
     """Return the selector's file: `given` itself, in this folder, or in the pack of this name.
 
     Raises:
-        UsageError: when `given` has the form device/problem and no device has a pack for that
-            problem, or it is a folder without a selector.
+        UsageError: when `given` is a name and there is no such pack, or a folder without a
+            selector.
     """
     if given.suffix == ".json":
         return given
     if not given.exists() and len(given.parts) == 2 and not given.is_absolute():
         return find_pack(*given.parts, packs()) / SELECTOR_NAME
+    if not given.exists() and len(given.parts) == 1:
+        devices = _devices(packs())
+        raise UsageError(f"{given}: no such folder, and no device with packs (devices: {devices})")
     if given.is_dir() and not (given / SELECTOR_NAME).exists():
         raise UsageError(f"{given}: holds no {SELECTOR_NAME}, which `mltune distil` writes")
     return given / SELECTOR_NAME
@@ -47,16 +51,15 @@ def find_selectors(given: Path) -> tuple[Path, ...]:
 def find_set(given: Path) -> tuple[Path, ...]:
     """Return the selectors' files of something with several; nothing if it is no such thing.
 
-    That is the name of a device, for all of its packs; a folder of `mltune tune`; or a folder with
-    folders of selectors.
+    That is the name of a device, or its first words, for all of its packs; a folder of `mltune
+    tune`; or a folder with folders of selectors.
     """
     if not given.exists():
-        of_device = len(given.parts) == 1
-        return tuple(
-            pack / SELECTOR_NAME
-            for pack in packs()
-            if of_device and pack.parent.name == given.name
-        )
+        known = packs() if len(given.parts) == 1 else ()
+        names = {pack.parent.name for pack in known}
+        longer = [name for name in names if name.startswith(f"{given.name}-")]
+        wanted = longer[0] if given.name not in names and len(longer) == 1 else given.name
+        return tuple(pack / SELECTOR_NAME for pack in known if pack.parent.name == wanted)
     if given.is_dir() and not (given / SELECTOR_NAME).exists():
         for folder in (given / "selectors", given):
             if found := tuple(sorted(folder.glob(f"*/{SELECTOR_NAME}"))):
@@ -75,14 +78,21 @@ def find_pack(device: str, problem: str, known: Sequence[Path]) -> Path:
     """Return the pack of a device for a problem type, or the nearest one with a warning.
 
     Raises:
-        UsageError: when there is none for this problem type.
+        UsageError: when there is none for this problem type, or all are for devices whose names
+            have no word in common with this one's.
     """
     exact = [pack for pack in known if pack.name in (problem, f"{problem}_nn")]
     if not exact:
         names = ", ".join(f"{pack.parent.name}/{pack.name}" for pack in known) or "none"
         raise UsageError(f"{device}/{problem}: no such folder, and no such pack (packs: {names})")
     nearest = max(exact, key=lambda pack: _likeness(device, pack.parent.name))
-    if not nearest.parent.name.startswith(device.lower()):
+    words, theirs = _words(device), _words(nearest.parent.name)
+    if words.isdisjoint(theirs):
+        raise UsageError(
+            f"{device}/{problem}: no device like '{device}' is known (devices with {problem}: "
+            f"{_devices(exact)}; tune yours: mltune tune --problems {problem} -o tuned)"
+        )
+    if not words <= theirs:
         _log.warning(
             "%s/%s: there is no such pack; %s/%s is used, which was tuned for another device "
             "(tune yours: mltune tune --problems %s -o tuned)",
@@ -95,7 +105,15 @@ def find_pack(device: str, problem: str, known: Sequence[Path]) -> Path:
     return nearest
 
 
+def _devices(known: Sequence[Path]) -> str:
+    return ", ".join(dict.fromkeys(pack.parent.name for pack in known)) or "none"
+
+
+def _words(device: str) -> set[str]:
+    return set(device.lower().split("-"))
+
+
 def _likeness(device: str, other: str) -> float:
-    """Return the similarity of two names, plus 1 if `other` only has more words."""
-    device = device.lower()
-    return other.startswith(device) + SequenceMatcher(None, device, other).ratio()
+    """Return the number of common words, plus the similarity of the letters."""
+    letters = SequenceMatcher(None, device.lower(), other).ratio()
+    return len(_words(device) & _words(other)) + letters

@@ -29,6 +29,7 @@ AUTO_SPACES: dict[str, tuple[str, ...]] = {
         "sub-groups",
         "small",
         "thin",
+        "dots",
     ),
 }
 """The spaces of `auto`, by the kind of device; spaces without a config there are left out.

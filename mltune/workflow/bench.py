@@ -25,7 +25,10 @@ from mltune.problem.gemm import problem_type_name
 from mltune.problem.sizes import parse_sizes
 from mltune.runner.capacity import refuse_precisions, refuse_too_large
 from mltune.runtime import TunedGemm, load
-from mltune.runtime.ahead import built_ahead
+from mltune.runtime.ahead import BUILD_SECONDS, built_ahead
+from mltune.runtime.gemm_kernel import GemmKernel
+from mltune.selector.json import read_selector
+from mltune.selector.pack import find_selector
 from mltune.tuning.progress import Show, Steps
 from mltune.tuning.search_options import DEFAULT_PROBLEM
 
@@ -107,22 +110,23 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
         UsageError: when an option is wrong, or there is nothing to compare.
         NoDeviceError: when there is no such device.
     """
+    limit = options.time_limit_seconds
+    end = math.inf if limit is None else time.monotonic() + limit
     _check(options)
-    gemm = load(options.selector) if options.selector else None
+    gemm = _load(options.selector, limited=limit is not None)
     contraction = _contraction(options, gemm)
     entry = choose(options.device or "auto")
     refuse_precisions((contraction.precision,), entry.info)
     problems = [problem_of_size(contraction, size) for size in _sizes(options, gemm, entry)]
     refuse_too_large(problems, entry.info)
     queues = Queues.open(entry)
-    with _open(options.against, gemm, entry, queues) as (contestants, absent):
+    build = _Build.of(gemm, problems, limit)
+    with _open(options.against, gemm, entry, queues, build) as (contestants, absent):
         if not contestants:
             reasons = "; ".join(f"{name}: {why}" for name, why in absent)
             raise UsageError(f"bench: nothing to compare ({reasons or 'name a selector'})")
         results: list[SizeResult] = []
         step = Steps("bench", show)
-        limit = options.time_limit_seconds
-        end = math.inf if limit is None else time.monotonic() + limit
         most = _MOST_SECONDS if limit is None else min(_MOST_SECONDS, limit / len(problems))
         for done, problem in enumerate(problems, start=1):
             if results and time.monotonic() >= end:
@@ -150,6 +154,33 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
     if options.figure:
         write_atomically(options.figure, _figure(result).encode())
     return result
+
+
+def _load(selector: Path | None, *, limited: bool) -> TunedGemm | None:
+    """Load the selector; where time is limited without a pack's check, which builds all."""
+    if selector is None:
+        return None
+    return load(read_selector(find_selector(selector)) if limited else selector)
+
+
+@dataclass(frozen=True, slots=True)
+class _Build:
+    """What is built before the first size, and the most time that it may take."""
+
+    kernels: tuple[GemmKernel, ...]
+    seconds: float
+
+    @classmethod
+    def of(
+        cls, gemm: TunedGemm | None, problems: Sequence[Problem], limit: float | None
+    ) -> _Build:
+        """Take all kernels; where time is limited those of the sizes, for half of it."""
+        if gemm is None:
+            return cls((), 0.0)
+        if limit is None:
+            return cls(gemm.launched, BUILD_SECONDS)
+        chosen = dict.fromkeys(gemm.select(*problem.size).index for problem in problems)
+        return cls(tuple(gemm.launched[number] for number in chosen), limit / 2)
 
 
 def _check(options: BenchOptions) -> None:
@@ -206,7 +237,11 @@ def _sizes(
 
 @contextmanager
 def _open(
-    against: Sequence[str], gemm: TunedGemm | None, entry: DeviceEntry, queues: Queues
+    against: Sequence[str],
+    gemm: TunedGemm | None,
+    entry: DeviceEntry,
+    queues: Queues,
+    build: _Build,
 ) -> Iterator[tuple[list[Contestant], list[tuple[str, str]]]]:
     """Open the contestants that are installed; name the others."""
     with ExitStack() as stack:
@@ -216,8 +251,8 @@ def _open(
             contestants.append(Tuned(gemm, queues))
             stack.callback(contestants[0].close)
         # A processor compiles at a kernel's first launch, whoever has built it.
-        kernels = gemm.launched if gemm is not None and entry.info.kind != "cpu" else ()
-        with built_ahead(kernels, queues.calls.device):
+        kernels = build.kernels if entry.info.kind != "cpu" else ()
+        with built_ahead(kernels, queues.calls.device, build.seconds):
             for name in dict.fromkeys(against):
                 try:
                     contestants.append(PEERS[name](entry.info, queues))

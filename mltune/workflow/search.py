@@ -18,6 +18,7 @@ from mltune.errors import DeviceGoneError, MltuneError, NoCorrectConfigError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem, problem_type_name
+from mltune.problem.calls import all_transposes
 from mltune.run.database import read_url
 from mltune.run.effort import Effort
 from mltune.run.host import Host
@@ -259,6 +260,9 @@ def _introduction(objective: Objective, options: SearchOptions) -> Iterator[str]
         f"run {objective.run.folder}: {problem_type_name(info.contraction)} on "
         f"{info.device.name}, {objective.space.size:,} configs, {len(info.sizes)} sizes"
     )
+    if all_transposes(asked := (options.problem or "").strip()):
+        meant = problem_type_name(info.contraction)
+        yield f"{asked} means {meant} here (all transposes: mltune tune --problems {asked})"
     if info.spaces:
         names = ", ".join(each.name.removesuffix(".yaml") for each in info.spaces)
         yield f"space {info.space}: the families {info.family} (of {names})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from mltune.workflow.tune_plan import Part, expected_seconds
 
 _ROUNDS = 9
 _MOST_UNSEEN = 60
+_LEAST_SECONDS = 0.1
 _START_SECONDS = 60.0
 """Beyond the time limit: to start, and to let a library compile its kernels."""
 
@@ -69,18 +71,23 @@ def compare_parts(
     documents: dict[str, dict[str, Any]] = {}
     counts: dict[str, dict[tuple[int, ...], int]] = {}
     lacking = []
-    whole = math.fsum(each.part.share for each in chosen)
+    end = time.monotonic() + seconds
+    shares = [each.part.share for each in chosen]
     for number, each in enumerate(chosen):
         name = each.part.name
         show(Progress(phase=f"compare {name}", done=number, total=len(chosen)))
         sizes = _sizes(each, entry.info, seed)
         counts[name] = {size.extents: size.count for size in sizes}
+        left = end - time.monotonic()
+        if number and left <= 0:  # a library that compiles took it all
+            documents[name] = {"sizes": []}
+            continue
         document = bench_apart(
             each.selector,
             names,
             entry.number,
             [size.extents for size in sizes],
-            seconds * each.part.share / whole,
+            max(_LEAST_SECONDS, left) * shares[number] / math.fsum(shares[number:]),
             rounds=_ROUNDS,
             start_seconds=_START_SECONDS,
         )

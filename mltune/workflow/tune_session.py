@@ -31,8 +31,9 @@ from mltune.workflow.tune_report import REPORT_NAME, report_text
 from mltune.workflow.tune_result import Tuned, TuneResult, Written
 from mltune.workflow.tune_state import Searched, TuneState, write_state
 
-_COMPARING = 0.1
-_MOST_COMPARING = 60.0
+_LEAST_COMPARING = 0.05
+"""The share of the time that the comparison has even where nothing is left."""
+_MOST_OF_LEAST = 30.0
 _LEAST_SECONDS = 2.0
 """A resumed search with less time is not worth its start."""
 _BUDGET: int | None = None
@@ -81,7 +82,7 @@ class TuneSession:
             self._distil_early(number)
         self._close_ahead()
         distilled = self._all_distilled()
-        comparing = min(_MOST_COMPARING, _COMPARING * self._state.seconds)
+        comparing = min(_MOST_OF_LEAST, _LEAST_COMPARING * self._state.seconds)
         against: tuple[Against, ...] = ()
         lacking: tuple[str, ...] = ("interrupted before it was compared with libraries",)
         if not self._interrupted and not self._stopped:

@@ -1,8 +1,12 @@
 """Output for people: numbers, tables, kernel names and the progress of a search."""
 
+from __future__ import annotations
+
 import io
 import logging
 import sys
+import warnings
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +20,9 @@ from mltune.cli.output import (
     state_text,
 )
 from mltune.tuning.progress import Progress
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Command
 
 
 @pytest.mark.parametrize(
@@ -175,3 +182,19 @@ def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
         bar.show(Progress(phase="search", done=2, total=2))
 
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("option", "told"), [((), False), (("-v",), True)])
+def test_warnings_of_python_are_told_only_with_v(
+    option: tuple[str, ...], told: bool, mltune: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(_: object) -> int:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("of a library", stacklevel=1)
+        return 0
+
+    monkeypatch.setattr("mltune.cli.devices.run", run)
+    logging.captureWarnings(capture=False)  # pytest has undone that of an earlier test
+
+    assert ("of a library" in mltune("devices", *option).err) == told

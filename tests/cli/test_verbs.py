@@ -170,6 +170,17 @@ def test_by_default_the_leaders_go_on_to_further_sizes_while_there_is_time(
     assert (done.code, again.code, info.cross_share) == (0, 0, 0.25)
 
 
+def test_a_precision_alone_is_told_to_be_one_problem_type(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    few = ("--problem", "sgemm", "--sizes", "24x16x8", "--budget", "1", "--no-compare")
+
+    done = mltune(*quick_search, *few, "--run", tmp_path / "run")
+
+    told = "sgemm means sgemm_nn here (all transposes: mltune tune --problems sgemm)"
+    assert told in done.err.splitlines()
+
+
 def test_an_earlier_run_is_a_prior_and_a_resumed_search_still_knows_it(
     mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -253,6 +254,44 @@ def test_wrong_arguments_are_answered_by_clblast(
     strided = [x for i, x in enumerate(right) for x in ([x, size(0)] if i in (9, 12, 16) else [x])]
     strided.insert(-2, size(0))
     assert library.CLBlastSgemmStridedBatched(*strided) == -2049  # no products
+
+
+CALLER = """
+import ctypes, sys
+import pyopencl as cl
+library = ctypes.CDLL(sys.argv[1])
+platform = next(p for p in cl.get_platforms() if p.name == sys.argv[2])
+queue = cl.CommandQueue(cl.Context(platform.get_devices()[:1]))
+buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 400)
+memory = ctypes.c_void_p(buffer.int_ptr)
+size, one, held = ctypes.c_size_t, ctypes.c_float(1), ctypes.c_void_p(queue.int_ptr)
+def call(order, trans_a, trans_b, m):
+    library.CLBlastSgemm(
+        order, trans_a, trans_b, size(m), size(10), size(10), one, memory, size(0), size(10),
+        memory, size(0), size(10), one, memory, size(0), size(10), ctypes.byref(held), None)
+call(102, 111, 111, 10)
+call(102, 111, 112, 10)
+call(101, 112, 111, 10)
+call(101, 111, 113, 10)
+call(102, 111, 111, 0)
+"""
+
+
+def test_the_report_says_why_calls_were_clblast_s(
+    built: Path, real: str, opencl_environment: dict[str, str], device_spec: str
+) -> None:
+    del real
+    done = subprocess.run(
+        [sys.executable, "-c", CALLER, str(built), device_spec],
+        capture_output=True, text=True, check=True,
+        env={**opencl_environment, "MLTUNE_CLBLAST_REPORT": "1"},
+    )  # fmt: skip
+
+    assert [line for line in done.stderr.splitlines() if line.startswith("mltune: ")] == [
+        "mltune: 1 calls of GEMM had tuned kernels, 4 CLBlast's",
+        "mltune: 3 of CLBlast's: problem types that this library lacks: sgemm_nt sgemm_tn",
+        "mltune: 1 of CLBlast's: wrong or empty arguments",
+    ]
 
 
 def test_the_first_cases_of_the_tests_of_clblast_are_right(

@@ -15,17 +15,15 @@
 
 /* Warpgroups, the tiles that they multiply, and how A and B are packed for them. */
 #define GROUPS_A 1
-#define GROUPS_B 2
 #define THREADS 256
 #define DU 32
 #define UNITS 2
-#define TURN 64
+#define TURN 128
+#define TURN_TILES 4
 #define TURN_STEP 1
 #define WGM 8
 #define BUFFERS 6
-#define PARTIAL_TILES 4
 #define FEW_TERMS 4
-#define SLICES 8
 #define SMALL_SCALE 2048.0f
 #define LOCAL ushort
 #define SUM float4
@@ -41,6 +39,11 @@
 #define A_GROUP 128
 #define A_TILE 8192
 #define B_TILE 8192
+#define A_SCALES 256
+#define B_SCALES 256
+#define SLOTS 2
+#define A_CHUNK 33024
+#define B_CHUNK 33024
 #define A_TILES 16
 #define B_TILES 2
 #define A_SHARE 1
@@ -53,27 +56,23 @@
  */
 #define WHOLE(extent, tile) (((size_t)((extent) - 1) / (tile) + 1) * (tile))
 #define SUMS_SIZE 0
-#define A_SIZE (WHOLE(size_i, A_FREE) * WHOLE(ALL_TERMS, TURN))
-#define B_SIZE (WHOLE(size_j, B_FREE) * WHOLE(ALL_TERMS, TURN))
+#define A_SIZE (WHOLE(size_i, A_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 1)))
+#define B_SIZE (WHOLE(size_j, B_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 1)))
 #define PACKED_A(scratch) ((scratch) + SUMS_SIZE + get_group_id(2) * A_SIZE)
 #define PACKED_B(scratch) \
     ((scratch) + SUMS_SIZE + get_num_groups(2) * A_SIZE + get_group_id(2) * B_SIZE)
 
 /*
- * Behind them, for each row of A and then for each column of B, the bits of the largest magnitude
- * in it: first of SLICES parts of the sum, then of the whole. Magnitudes are ordered as their bits.
+ * ---- The pass before it: packs A and B ----
+ *
+ * A work-group brings PACK_ROWS places of A's free index, or of B's, over a chunk of TURN terms,
+ * through local memory into the order in which the multiplication reads them: of a row of a tile
+ * first DU large parts, then the small parts of the same terms. Zeros stand beyond the sum's end,
+ * and beyond the free index's, where a place is packed at all. Behind the tiles of a chunk stands,
+ * for each place, the power of two just below its largest magnitude there.
  */
-#define LARGEST_A(scratch)                                                              \
-    ((__global uint *)((scratch) + SUMS_SIZE + get_num_groups(2) * (A_SIZE + B_SIZE)) + \
-     get_group_id(2) * ((SLICES + 1) * WHOLE(size_i, A_FREE)))
-#define LARGEST_B(scratch)                                                              \
-    ((__global uint *)((scratch) + SUMS_SIZE + get_num_groups(2) * (A_SIZE + B_SIZE)) + \
-     get_num_groups(2) * ((SLICES + 1) * WHOLE(size_i, A_FREE)) +                       \
-     get_group_id(2) * ((SLICES + 1) * WHOLE(size_j, B_FREE)))
-#define IS_FINITE(bits) ((bits) < 0x7f800000u)
-
-/* Two to the power of n, from -126 to 127. */
-#define POWER(n) as_float((uint)(127 + (n)) << 23)
+#define TERM_PLACE_A(l) ((l) * ld_a)
+#define TERM_PLACE_B(l) ((l) * step_b)
 
 /* Where a number's first bit stands, 127 being that of 1, also for subnormal numbers. */
 static inline int exponent_of(const uint bits)
@@ -81,13 +80,24 @@ static inline int exponent_of(const uint bits)
     return bits >> 23 ? (int)(bits >> 23) : 9 - (int)clz(bits);
 }
 
-/* The exponent of the power of two that takes a row's largest number to between 2^14 and 2^15. */
+/* The exponent of the power of two that takes a number to between 2^14 and 2^15. */
 #define SCALE(bits) (141 - exponent_of(bits))
+
+/* Two to the power of n, from -126 to 127. */
+#define POWER(n) as_float((uint)(127 + (n)) << 23)
 
 /* Multiply with a power of two that need not be a number of single precision itself. */
 static inline float scaled(const float v, const int power)
 {
     return v * POWER(power >> 1) * POWER(power - (power >> 1));
+}
+
+/* The largest power of two that is not above a magnitude; for 0 1, for infinities and NaN NaN. */
+static inline float power_below(const uint bits)
+{
+    if (bits >= 0x7f800000u)
+        return as_float(0x7fc00000u);
+    return bits == 0 ? 1 : as_float(bits >> 23 ? bits >> 23 << 23 : 1u << (31 - clz(bits)));
 }
 
 /* A number's bits in half precision, rounded to the nearest, and back. */
@@ -103,15 +113,12 @@ static inline float half_of_bits(const ushort bits)
     return vload_half(0, (const __private half *)&bits);
 }
 
-/*
- * ---- A pass before it: finds the largest magnitude in each row or column of A ----
- *
- * SLICES work-groups share the sums of PACK_ROWS places of the free index.
- */
-#define TERM_PLACE_A(l) ((l) * ld_a)
+/* A work-item has eight terms of a row of every second tile, if there are two. */
+#define PACK_EIGHTS ((TURN_TILES + 1) / 2)
+#define IS_IN_CHUNK (TURN_TILES > 1 || first_tile == 0)
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_largest_a(
+void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
         __global STORED *restrict c,
         const __global STORED *restrict a, const __global STORED *restrict b,
         const FACTOR alpha_argument, const FACTOR beta_argument,
@@ -121,6 +128,7 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_larges
         const ulong offset_b, const ulong ld_b, const ulong batch_stride_b,
         __global TYPE *restrict scratch)
 {
+    __local float turned[PACK_ROWS * (TURN + 1)];
     __local uint largest[PACK_ROWS];
     const TYPE alpha = FACTOR_VALUE(alpha_argument);
 
@@ -132,255 +140,84 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_larges
 
     /* As in BLAS, A and B are not read if alpha is zero. */
     const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
-    const uint item = get_local_id(0), slice = get_group_id(0) % SLICES;
-    const uint first_free = get_group_id(0) / SLICES * PACK_ROWS;
-    const uint each = (terms / SLICES / TURN + 1) * TURN;
-    const uint first_term = min(slice * each, terms), end = min(first_term + each, terms);
-    const ulong free_step = step_a;
-    const __global STORED *from = a + start_a + first_free * free_step;
+    const uint item = get_local_id(0), first_term = get_group_id(1) * TURN;
+    const uint groups_a = (size_i - 1) / PACK_ROWS + 1;
+    const bool packs_a = get_group_id(0) < groups_a;
+    const uint first_free = (get_group_id(0) - (packs_a ? 0 : groups_a)) * PACK_ROWS;
 
     if (item < PACK_ROWS)
         largest[item] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    /* Neighbouring work-items read what is contiguous. */
-    const uint free = item % PACK_ROWS;
-    uint most = 0;
-    if (first_free + free < size_i) {
-#pragma unroll 8
-        for (uint l = first_term + item / PACK_ROWS; l < end; l += PACK_ITEMS / PACK_ROWS)
-            most = max(most, as_uint(from[free * free_step + TERM_PLACE_A(l)]) & 0x7fffffffu);
+    if (packs_a) {
+        const ulong free_step = step_a;
+        const __global STORED *from = a + start_a + first_free * free_step;
+        /* Neighbouring work-items read what is contiguous. */
+#pragma unroll
+        for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
+            const uint number = item + n * PACK_ITEMS;
+            const uint free = number % PACK_ROWS;
+            const uint term = number / PACK_ROWS;
+            const uint l = first_term + term;
+            const bool is_inside = first_free + free < size_i && l < terms;
+            turned[free * (TURN + 1) + term] =
+                is_inside ? from[free * free_step + TERM_PLACE_A(l)] : 0;
+        }
+    } else {
+        const ulong free_step = ld_b;
+        const __global STORED *from = b + start_b + first_free * free_step;
+        /* Neighbouring work-items read what is contiguous. */
+#pragma unroll
+        for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
+            const uint number = item + n * PACK_ITEMS;
+            const uint free = number / TURN;
+            const uint term = number % TURN;
+            const uint l = first_term + term;
+            const bool is_inside = first_free + free < size_j && l < terms;
+            turned[free * (TURN + 1) + term] =
+                is_inside ? from[free * free_step + TERM_PLACE_B(l)] : 0;
+        }
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    const uint first_tile = item / (PACK_ROWS * 4), free = item / 4 % PACK_ROWS, chunk = item % 4;
+    const __local float *in_row = turned + free * (TURN + 1) + first_tile * DU + chunk * 8;
+    uint most = 0;
+#pragma unroll
+    for (uint n = 0; n < PACK_EIGHTS * 8; ++n)
+        if (IS_IN_CHUNK)
+            most = max(most, as_uint(in_row[n / 8 * (2 * DU) + n % 8]) & 0x7fffffffu);
     atomic_max(largest + free, most);
     barrier(CLK_LOCAL_MEM_FENCE);
+
+    /* A row of a tile is 128 bytes: 8 chunks of 8 halves, which change places. */
+    const uint rows = packs_a ? A_FREE : B_FREE, first_row = first_free % rows;
+    __global uint4 *to = (__global uint4 *)(packs_a ? PACKED_A(scratch) : PACKED_B(scratch));
+    to += ((size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1)) *
+          (TURN_TILES * rows * 8 + rows / 4);
     if (item < PACK_ROWS)
-        LARGEST_A(scratch)[slice * WHOLE(size_i, A_FREE) + first_free + item] =
-            largest[item];
-}
-
-/*
- * ---- A pass before it: finds the largest magnitude in each row or column of B ----
- *
- * SLICES work-groups share the sums of PACK_ROWS places of the free index.
- */
-#define TERM_PLACE_B(l) ((l) * step_b)
-
-__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_largest_b(
-        __global STORED *restrict c,
-        const __global STORED *restrict a, const __global STORED *restrict b,
-        const FACTOR alpha_argument, const FACTOR beta_argument,
-        const uint size_i, const uint size_j, const uint size_l,
-        const ulong offset_c, const ulong ld_c, const ulong batch_stride_c,
-        const ulong offset_a, const ulong ld_a, const ulong batch_stride_a,
-        const ulong offset_b, const ulong ld_b, const ulong batch_stride_b,
-        __global TYPE *restrict scratch)
-{
-    __local uint largest[PACK_ROWS];
-    const TYPE alpha = FACTOR_VALUE(alpha_argument);
-
-    const ulong step_a = 1, step_b = 1, step_c = 1;
-    const size_t batch = get_group_id(2);
-    const size_t start_c = offset_c + batch * batch_stride_c;
-    const size_t start_a = offset_a + batch * batch_stride_a;
-    const size_t start_b = offset_b + batch * batch_stride_b;
-
-    /* As in BLAS, A and B are not read if alpha is zero. */
-    const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
-    const uint item = get_local_id(0), slice = get_group_id(0) % SLICES;
-    const uint first_free = get_group_id(0) / SLICES * PACK_ROWS;
-    const uint each = (terms / SLICES / TURN + 1) * TURN;
-    const uint first_term = min(slice * each, terms), end = min(first_term + each, terms);
-    const ulong free_step = ld_b;
-    const __global STORED *from = b + start_b + first_free * free_step;
-
-    if (item < PACK_ROWS)
-        largest[item] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    /* Neighbouring work-items read what is contiguous. */
-    for (uint free = item / 32; free < PACK_ROWS; free += PACK_ITEMS / 32) {
-        uint most = 0;
-        if (first_free + free < size_j) {
-#pragma unroll 8
-            for (uint l = first_term + item % 32; l < end; l += 32)
-                most =
-                    max(most, as_uint(from[free * free_step + TERM_PLACE_B(l)]) & 0x7fffffffu);
+        ((__global float *)(to + TURN_TILES * rows * 8))[first_row + item] =
+            power_below(largest[item]);
+    const int scale = SCALE(largest[free]);
+#pragma unroll
+    for (uint n = 0; n < PACK_EIGHTS && IS_IN_CHUNK; ++n) {
+        const uint tile = first_tile + 2 * n;
+        const __local float *eight = in_row + n * (2 * DU);
+        uint large[4], small[4];
+#pragma unroll
+        for (int pair = 0; pair < 4; ++pair) {
+            const float first = scaled(eight[2 * pair], scale);
+            const float second = scaled(eight[2 * pair + 1], scale);
+            const ushort first_large = bits_of_half(first);
+            const ushort second_large = bits_of_half(second);
+            const float first_left = first - half_of_bits(first_large);
+            const float second_left = second - half_of_bits(second_large);
+            large[pair] = first_large | (uint)second_large << 16;
+            small[pair] = bits_of_half(first_left * SMALL_SCALE) |
+                          (uint)bits_of_half(second_left * SMALL_SCALE) << 16;
         }
-        atomic_max(largest + free, most);
+        __global uint4 *to_row = to + (tile * rows + first_row + free) * 8;
+        to_row[chunk ^ free % 8] = (uint4)(large[0], large[1], large[2], large[3]);
+        to_row[(chunk + 4) ^ free % 8] = (uint4)(small[0], small[1], small[2], small[3]);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < PACK_ROWS)
-        LARGEST_B(scratch)[slice * WHOLE(size_j, B_FREE) + first_free + item] =
-            largest[item];
-}
-
-/*
- * ---- A pass before it: packs A ----
- *
- * A work-group brings PACK_ROWS places of the free index, over the terms of a turn, through local
- * memory into the order in which the multiplication reads them: of a row of a tile first DU large
- * parts, then the small parts of the same terms. Zeros stand beyond the sum's end, and beyond the
- * free index's, where a place is packed at all.
- */
-__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack_a(
-        __global STORED *restrict c,
-        const __global STORED *restrict a, const __global STORED *restrict b,
-        const FACTOR alpha_argument, const FACTOR beta_argument,
-        const uint size_i, const uint size_j, const uint size_l,
-        const ulong offset_c, const ulong ld_c, const ulong batch_stride_c,
-        const ulong offset_a, const ulong ld_a, const ulong batch_stride_a,
-        const ulong offset_b, const ulong ld_b, const ulong batch_stride_b,
-        __global TYPE *restrict scratch)
-{
-    __local float turned[PACK_ROWS * (TURN + 1)];
-    __local uint largest[PACK_ROWS];
-    const TYPE alpha = FACTOR_VALUE(alpha_argument);
-
-    const ulong step_a = 1, step_b = 1, step_c = 1;
-    const size_t batch = get_group_id(2);
-    const size_t start_c = offset_c + batch * batch_stride_c;
-    const size_t start_a = offset_a + batch * batch_stride_a;
-    const size_t start_b = offset_b + batch * batch_stride_b;
-
-    /* As in BLAS, A and B are not read if alpha is zero. */
-    const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
-    const uint item = get_local_id(0);
-    const uint first_free = get_group_id(0) * PACK_ROWS, first_term = get_group_id(1) * TURN;
-    const ulong free_step = step_a;
-    const __global STORED *from = a + start_a + first_free * free_step;
-    __global uint *all_largest = LARGEST_A(scratch) + first_free;
-    const size_t whole_free = WHOLE(size_i, A_FREE);
-
-    if (item < PACK_ROWS)
-        largest[item] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint n = item; n < SLICES * PACK_ROWS; n += PACK_ITEMS)
-        atomic_max(largest + n % PACK_ROWS, all_largest[n / PACK_ROWS * whole_free + n % PACK_ROWS]);
-
-    /* Neighbouring work-items read what is contiguous. */
-#pragma unroll
-    for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
-        const uint number = item + n * PACK_ITEMS;
-        const uint free = number % PACK_ROWS;
-        const uint term = number / PACK_ROWS;
-        const uint l = first_term + term;
-        const bool is_inside = first_free + free < size_i && l < terms;
-        turned[free * (TURN + 1) + term] =
-            is_inside ? from[free * free_step + TERM_PLACE_A(l)] : 0;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (get_group_id(1) == 0 && item < PACK_ROWS)
-        all_largest[SLICES * whole_free + item] = largest[item];
-
-    /* A row of the tile is 128 bytes: 8 chunks of 8 halves, which change places. A work-item has
-       8 terms: a chunk of their large parts, and one of their small parts. */
-    __global uint4 *to = (__global uint4 *)PACKED_A(scratch);
-    const size_t block = first_free / A_FREE * (get_num_groups(1) * 2) + get_group_id(1) * 2;
-    const uint tile = item / (PACK_ROWS * 4), free = item / 4 % PACK_ROWS, chunk = item % 4;
-    const __local float *eight = turned + free * (TURN + 1) + tile * DU + chunk * 8;
-    const int scale = SCALE(largest[free]);
-    uint large[4], small[4];
-#pragma unroll
-    for (int pair = 0; pair < 4; ++pair) {
-        const float first = scaled(eight[2 * pair], scale);
-        const float second = scaled(eight[2 * pair + 1], scale);
-        const ushort first_large = bits_of_half(first);
-        const ushort second_large = bits_of_half(second);
-        const float first_left = first - half_of_bits(first_large);
-        const float second_left = second - half_of_bits(second_large);
-        large[pair] = first_large | (uint)second_large << 16;
-        small[pair] = bits_of_half(first_left * SMALL_SCALE) |
-                      (uint)bits_of_half(second_left * SMALL_SCALE) << 16;
-    }
-    const uint row = first_free % A_FREE + free;
-    __global uint4 *to_row = to + ((block + tile) * A_FREE + row) * 8;
-    to_row[chunk ^ row % 8] = (uint4)(large[0], large[1], large[2], large[3]);
-    to_row[(chunk + 4) ^ row % 8] = (uint4)(small[0], small[1], small[2], small[3]);
-}
-
-/*
- * ---- A pass before it: packs B ----
- *
- * A work-group brings PACK_ROWS places of the free index, over the terms of a turn, through local
- * memory into the order in which the multiplication reads them: of a row of a tile first DU large
- * parts, then the small parts of the same terms. Zeros stand beyond the sum's end, and beyond the
- * free index's, where a place is packed at all.
- */
-__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack_b(
-        __global STORED *restrict c,
-        const __global STORED *restrict a, const __global STORED *restrict b,
-        const FACTOR alpha_argument, const FACTOR beta_argument,
-        const uint size_i, const uint size_j, const uint size_l,
-        const ulong offset_c, const ulong ld_c, const ulong batch_stride_c,
-        const ulong offset_a, const ulong ld_a, const ulong batch_stride_a,
-        const ulong offset_b, const ulong ld_b, const ulong batch_stride_b,
-        __global TYPE *restrict scratch)
-{
-    __local float turned[PACK_ROWS * (TURN + 1)];
-    __local uint largest[PACK_ROWS];
-    const TYPE alpha = FACTOR_VALUE(alpha_argument);
-
-    const ulong step_a = 1, step_b = 1, step_c = 1;
-    const size_t batch = get_group_id(2);
-    const size_t start_c = offset_c + batch * batch_stride_c;
-    const size_t start_a = offset_a + batch * batch_stride_a;
-    const size_t start_b = offset_b + batch * batch_stride_b;
-
-    /* As in BLAS, A and B are not read if alpha is zero. */
-    const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
-    const uint item = get_local_id(0);
-    const uint first_free = get_group_id(0) * PACK_ROWS, first_term = get_group_id(1) * TURN;
-    const ulong free_step = ld_b;
-    const __global STORED *from = b + start_b + first_free * free_step;
-    __global uint *all_largest = LARGEST_B(scratch) + first_free;
-    const size_t whole_free = WHOLE(size_j, B_FREE);
-
-    if (item < PACK_ROWS)
-        largest[item] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint n = item; n < SLICES * PACK_ROWS; n += PACK_ITEMS)
-        atomic_max(largest + n % PACK_ROWS, all_largest[n / PACK_ROWS * whole_free + n % PACK_ROWS]);
-
-    /* Neighbouring work-items read what is contiguous. */
-#pragma unroll
-    for (uint n = 0; n < PACK_ROWS * TURN / PACK_ITEMS; ++n) {
-        const uint number = item + n * PACK_ITEMS;
-        const uint free = number / TURN;
-        const uint term = number % TURN;
-        const uint l = first_term + term;
-        const bool is_inside = first_free + free < size_j && l < terms;
-        turned[free * (TURN + 1) + term] =
-            is_inside ? from[free * free_step + TERM_PLACE_B(l)] : 0;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (get_group_id(1) == 0 && item < PACK_ROWS)
-        all_largest[SLICES * whole_free + item] = largest[item];
-
-    /* A row of the tile is 128 bytes: 8 chunks of 8 halves, which change places. A work-item has
-       8 terms: a chunk of their large parts, and one of their small parts. */
-    __global uint4 *to = (__global uint4 *)PACKED_B(scratch);
-    const size_t block = first_free / B_FREE * (get_num_groups(1) * 2) + get_group_id(1) * 2;
-    const uint tile = item / (PACK_ROWS * 4), free = item / 4 % PACK_ROWS, chunk = item % 4;
-    const __local float *eight = turned + free * (TURN + 1) + tile * DU + chunk * 8;
-    const int scale = SCALE(largest[free]);
-    uint large[4], small[4];
-#pragma unroll
-    for (int pair = 0; pair < 4; ++pair) {
-        const float first = scaled(eight[2 * pair], scale);
-        const float second = scaled(eight[2 * pair + 1], scale);
-        const ushort first_large = bits_of_half(first);
-        const ushort second_large = bits_of_half(second);
-        const float first_left = first - half_of_bits(first_large);
-        const float second_left = second - half_of_bits(second_large);
-        large[pair] = first_large | (uint)second_large << 16;
-        small[pair] = bits_of_half(first_left * SMALL_SCALE) |
-                      (uint)bits_of_half(second_left * SMALL_SCALE) << 16;
-    }
-    const uint row = first_free % B_FREE + free;
-    __global uint4 *to_row = to + ((block + tile) * B_FREE + row) * 8;
-    to_row[chunk ^ row % 8] = (uint4)(large[0], large[1], large[2], large[3]);
-    to_row[(chunk + 4) ^ row % 8] = (uint4)(small[0], small[1], small[2], small[3]);
 }
 
 /*
@@ -433,16 +270,22 @@ static inline void bring(__local LOCAL *to, const __global LOCAL *from, const ui
                     "r"((uint)barrier) : "memory");
 }
 
-/* Fill a buffer; where it has been filled before, when all warps have multiplied what was there. */
-#define BRING(to_a, a_tile, elements_a, to_b, b_tile, elements_b, buffer, again, round)       \
-    if (item == 0) {                                                                          \
-        if (again)                                                                            \
-            await_barrier(freed + (buffer), (round) ^ 1);                                     \
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"                 \
-                     :: "r"((uint)(filled + (buffer))),                                       \
-                        "r"(((elements_a) + (elements_b)) * (uint)sizeof(LOCAL)) : "memory"); \
-        bring(to_a, a_tile, elements_a, filled + (buffer));                                   \
-        bring(to_b, b_tile, elements_b, filled + (buffer));                                   \
+/* Fill a buffer, and, with the last tiles of a chunk, a slot with the scales behind them; where the
+   buffer has been filled before, when all warps have multiplied what was there. */
+#define BRING(to_a, a_tile, to_b, b_tile, buffer, again, round, is_last, slot)                 \
+    if (item == 0) {                                                                           \
+        if (again)                                                                             \
+            await_barrier(freed + (buffer), (round) ^ 1);                                      \
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"                  \
+                     :: "r"((uint)(filled + (buffer))),                                        \
+                        "r"((A_TILE + B_TILE + ((is_last) ? A_SCALES + B_SCALES : 0)) *        \
+                            (uint)sizeof(LOCAL)) : "memory");                                  \
+        bring(to_a, a_tile, A_TILE, filled + (buffer));                                        \
+        bring(to_b, b_tile, B_TILE, filled + (buffer));                                        \
+        if (is_last) {                                                                         \
+            bring(scales_a + (slot) * A_SCALES, a_tile + A_TILE, A_SCALES, filled + (buffer)); \
+            bring(scales_b + (slot) * B_SCALES, b_tile + B_TILE, B_SCALES, filled + (buffer)); \
+        }                                                                                      \
     }
 
 #define AWAIT_FILLED(buffer, round) await_barrier(filled + (buffer), round)
@@ -523,45 +366,57 @@ static inline ulong descriptor(const __local LOCAL *first)
  * A_GROUP columns of i with 64 rows of j over 16 terms. An instruction goes on while the warpgroup
  * does other things.
  *
- * The passes before this one have multiplied each row of A and column of B with a power of two, so
- * that its largest element lies just below 2^15, and split each number into a large half and what
- * is left, times SMALL_SCALE. Three products are added up: large times large, and, in sums of their
- * own, large times small and small times large. The product of the two small parts is far below
- * the rounding error. What a half cannot hold is less than 2^-50 of a row's largest number.
+ * The pass before this one has multiplied each row of A and column of B, in each chunk of TURN terms,
+ * with a power of two, so that its largest element there lies just below 2^15, and split each number
+ * into a large half and what is left, times SMALL_SCALE. Three products are added up: large times
+ * large, and, in sums of their own, large times small and small times large. The product of the two
+ * small parts is far below the rounding error. What a half cannot hold is less than 2^-50 of a row's
+ * largest number in the chunk.
  *
- * The sum runs in turns of two tiles of DU terms. BUFFERS tiles of A and B are in local memory:
- * while one is multiplied, the one before may still be, and the others are on their way. Warpgroups
- * do not wait for each other: a buffer is filled anew as soon as all have multiplied it.
+ * The sum runs in chunks of TURN_TILES tiles of DU terms. BUFFERS tiles of A and B are in local
+ * memory: while one is multiplied, the one before may still be, and the others are on their way.
+ * With the last one of a chunk come its scales. Warpgroups do not wait for each other: a buffer is
+ * filled anew as soon as all have multiplied it.
  *
- * An instruction's sums are cut off, not rounded, so that errors add up: the sums of PARTIAL_TILES
- * tiles are added to sums of their own, by one warpgroup after the other, so that others multiply
- * in the meantime. Beyond the edge of C, nothing is written. Sizes, and the number of all terms,
- * are below 2^31; addresses have 64 bits.
+ * An instruction's sums are cut off, not rounded, so that errors add up: the sums of a chunk are
+ * added to sums of their own, and its scales undone with it. Beyond the edge of C, nothing is
+ * written. Sizes, and the number of all terms, are below 2^31; addresses have 64 bits.
  */
 #define COLUMN(x, e) (group_a * A_GROUP + (x) * 8 + 2 * t + (e))
 #define ROW(y) (group_b * 64 + warp * 16 + (y) * 8 + g)
 
-/* Where the n-th tile of this work-group's share is among all tiles. */
-#define TILE_PLACE(n) ((size_t)(first_turn + (n) / 2 * TURN_STEP) * 2 + (n) % 2)
+/* Where the n-th tile of this work-group's share stands: behind which chunks, of how many elements
+   each, and which tiles. */
+#define TILE_PLACE(n, chunk, tile) \
+    ((size_t)(first_turn + (n) / TURN_TILES * TURN_STEP) * (chunk) + (n) % TURN_TILES * (tile))
 
 /* Begin to bring the next tiles, if there are more. */
-#define BRING_NEXT()                                                                                \
-    do {                                                                                            \
-        if (copied < tiles)                                                                         \
-            BRING(tile_a + filling * A_TILE, from_a + TILE_PLACE(copied) * A_TILE, A_TILE,          \
-                  tile_b + filling * B_TILE, from_b + TILE_PLACE(copied) * B_TILE, B_TILE, filling, \
-                  copied >= BUFFERS, filling_round);                                                \
-        copied += 1;                                                                                \
-        filling += 1;                                                                               \
-        if (filling == BUFFERS) {                                                                   \
-            filling = 0;                                                                            \
-            filling_round ^= 1;                                                                     \
-        }                                                                                           \
+#define BRING_NEXT()                                                                       \
+    do {                                                                                   \
+        if (copied < tiles)                                                                \
+            BRING(tile_a + filling * A_TILE, from_a + TILE_PLACE(copied, A_CHUNK, A_TILE), \
+                  tile_b + filling * B_TILE, from_b + TILE_PLACE(copied, B_CHUNK, B_TILE), \
+                  filling, copied >= BUFFERS, filling_round,                               \
+                  copied % TURN_TILES == TURN_TILES - 1, copied / TURN_TILES % SLOTS);     \
+        copied += 1;                                                                       \
+        filling += 1;                                                                      \
+        if (filling == BUFFERS) {                                                          \
+            filling = 0;                                                                   \
+            filling_round ^= 1;                                                            \
+        }                                                                                  \
     } while (0)
 
-#define ADD_PARTIAL()                                \
-    _Pragma("unroll") for (int n = 0; n < SUMS; ++n) \
-        sums[n] += large[n] + small[n] * (1.0f / SMALL_SCALE)
+/* Add the sums of a chunk, and undo its scales: first a row's, where no product with it can be
+   beyond single precision; else the larger scale first, with 2^-28 in two parts. */
+#define IS_MILD(scale) ((scale) >= 0x1p-90f && (scale) <= 0x1p+90f)
+#define ADD_CHUNK(term)                                                                       \
+    _Pragma("unroll") for (int x = 0; x < A_TILES; ++x) {                                     \
+        const float2 of_two = of_columns[x * 4];                                              \
+        _Pragma("unroll") for (int n = 4 * x; n < 4 * x + 4; ++n) {                           \
+            const float of_row = of_rows[n / 2 % 2], of_column = n % 2 ? of_two.y : of_two.x; \
+            sums[n] += term;                                                                  \
+        }                                                                                     \
+    }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
 void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
@@ -576,6 +431,8 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
 {
     __local LOCAL tile_a[BUFFERS * A_TILE] __attribute__((aligned(1024)));
     __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(1024)));
+    __local LOCAL scales_a[SLOTS * A_SCALES] __attribute__((aligned(16)));
+    __local LOCAL scales_b[SLOTS * B_SCALES] __attribute__((aligned(16)));
     DECLARE_BUFFERS();
     const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
 
@@ -609,23 +466,21 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
     const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
     const uint turns = max(1u, terms / TURN + (terms % TURN > 0));
     const uint first_turn = 0, share_turns = turns;
-    const uint tiles = 2 * max(1u, share_turns); /* one turn is taken in any case */
+    const uint tiles = 4 * max(1u, share_turns); /* one turn is taken in any case */
 
     const ulong free_step_a = step_a;
     const ulong free_step_b = ld_b;
-    const size_t all_tiles = WHOLE(ALL_TERMS, TURN) / DU;
+    const size_t chunks = WHOLE(ALL_TERMS, TURN) / TURN;
     const __global LOCAL *from_a =
-        (const __global LOCAL *)PACKED_A(scratch) + (size_t)(tile_i / A_FREE) * all_tiles * A_TILE;
+        (const __global LOCAL *)PACKED_A(scratch) + (tile_i / A_FREE) * chunks * A_CHUNK;
     const __global LOCAL *from_b =
-        (const __global LOCAL *)PACKED_B(scratch) + (size_t)(tile_j / B_FREE) * all_tiles * B_TILE;
+        (const __global LOCAL *)PACKED_B(scratch) + (tile_j / B_FREE) * chunks * B_CHUNK;
 
     float sums[SUMS], large[SUMS], small[SUMS];
 #pragma unroll
     for (int n = 0; n < SUMS; ++n)
         sums[n] = large[n] = small[n] = 0;
     uint copied = 0, filling = 0, filling_round = 0, buffer = 0, round = 0, done = 0;
-    uint left = PARTIAL_TILES - item / 128 * PARTIAL_TILES / (GROUPS_A * GROUPS_B);
-    bool begins = true;
     PREPARE_BUFFERS();
 #pragma unroll 1
     for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
@@ -634,27 +489,38 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
         const __local LOCAL *now_a = tile_a + buffer * A_TILE + group_a * (A_GROUP * 64);
         const __local LOCAL *now_b = tile_b + buffer * B_TILE + group_b * (64 * 64);
         AWAIT_FILLED(buffer, round);
+        const bool adds = done % TURN_TILES > 0;
         BEGIN_PRODUCTS();
 #pragma unroll
         for (int unit = 0; unit < UNITS; ++unit) {
-            MULTIPLY(large, now_b, unit * 16, now_a, unit * 16, !begins || unit > 0);
-            MULTIPLY(small, now_b, unit * 16, now_a, DU + unit * 16, !begins || unit > 0);
+            MULTIPLY(large, now_b, unit * 16, now_a, unit * 16, adds || unit > 0);
+            MULTIPLY(small, now_b, unit * 16, now_a, DU + unit * 16, adds || unit > 0);
             MULTIPLY(small, now_b, DU + unit * 16, now_a, unit * 16, 1);
         }
         END_PRODUCTS();
-        begins = false;
         done += 1;
-        left -= 1;
         /* The tile before has been multiplied. */
         AWAIT_PRODUCTS(1);
         if (done > 1)
             SET_FREE(buffer == 0 ? BUFFERS - 1 : buffer - 1);
         BRING_NEXT();
-        if (left == 0) {
+        if (done % TURN_TILES == 0) {
+            const uint slot = (done - 1) / TURN_TILES % SLOTS;
+            const __local float2 *of_columns =
+                (const __local float2 *)(scales_a + slot * A_SCALES) + COLUMN(0, 0) / 2;
+            const __local float *in_rows =
+                (const __local float *)(scales_b + slot * B_SCALES) + ROW(0);
+            const float of_rows[2] = {in_rows[0], in_rows[8]};
             AWAIT_PRODUCTS(0);
-            ADD_PARTIAL();
-            left = PARTIAL_TILES;
-            begins = true;
+#pragma unroll
+            for (int n = 0; n < SUMS; ++n)
+                large[n] += small[n] * (1.0f / SMALL_SCALE);
+            if (IS_MILD(of_rows[0]) && IS_MILD(of_rows[1])) {
+                ADD_CHUNK(large[n] * (of_row * 0x1p-28f) * of_column);
+            } else {
+                ADD_CHUNK(large[n] * 0x1p-38f * (of_row > of_column ? of_row : of_column) *
+                          ((of_row > of_column ? of_column : of_row) * 0x1p+10f));
+            }
         }
         buffer += 1;
         if (buffer == BUFFERS) {
@@ -663,38 +529,19 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
         }
     } while (done < tiles);
     AWAIT_PRODUCTS(0);
-    if (!begins)
-        ADD_PARTIAL();
 
-    /* Undo the scales. Below 2^-252, nothing is left of a sum in single precision. Beyond the edge
-       nothing says what a largest number is: taken for an infinity, it would cost much time. */
-    const __global uint *largest_a =
-        LARGEST_A(scratch) + SLICES * WHOLE(size_i, A_FREE) + tile_i;
-    const __global uint *largest_b =
-        LARGEST_B(scratch) + SLICES * WHOLE(size_j, B_FREE) + tile_j;
-    const uint largest_row[2] = {tile_j + ROW(0) < size_j ? largest_b[ROW(0)] : 0,
-                                 tile_j + ROW(1) < size_j ? largest_b[ROW(1)] : 0};
-    const bool exact_row[2] = {terms < FEW_TERMS || !IS_FINITE(largest_row[0]),
-                               terms < FEW_TERMS || !IS_FINITE(largest_row[1])};
-    uint exact_columns = 0;
+    /* Sums with an infinity or a NaN, whose scales are NaN, are computed as they stand, and so are
+       those of so few terms that what splitting loses would count. */
+    ulong exact = 0;
 #pragma unroll
-    for (int pair = 0; pair < SUMS / 2; ++pair) {
-        const uint column = COLUMN(pair / 2, pair % 2);
-        const uint largest_column = tile_i + column < size_i ? largest_a[column] : 0;
-        exact_columns |= (uint)!IS_FINITE(largest_column) << pair;
-#pragma unroll
-        for (int y = 0; y < 2; ++y) {
-            const int n = pair / 2 * 4 + y * 2 + pair % 2;
-            sums[n] = scaled(sums[n], max(-SCALE(largest_column) - SCALE(largest_row[y]), -252));
-        }
+    for (int n = 0; n < SUMS; ++n) {
+        const bool is_inside = tile_i + COLUMN(n / 4, n % 2) < size_i && tile_j + ROW(n / 2 % 2) < size_j;
+        exact |= (ulong)(is_inside && (terms < FEW_TERMS || isnan(sums[n]))) << n;
     }
-
-    /* Sums with an infinity or a NaN are computed as they stand, and so are those of so few terms
-       that what splitting loses would count. */
-    if (exact_row[0] || exact_row[1] || exact_columns != 0) {
+    if (exact != 0) {
 #pragma unroll
         for (int n = 0; n < SUMS; ++n)
-            if (exact_row[n / 2 % 2] || exact_columns >> (n / 4 * 2 + n % 2) & 1)
+            if (exact >> n & 1)
                 sums[n] = 0;
         for (uint turn = 0; turn < share_turns; ++turn) {
             const uint first = (first_turn + turn * TURN_STEP) * TURN;
@@ -707,14 +554,14 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
                                  : 0;
 #pragma unroll
                 for (int pair = 0; pair < SUMS / 2; ++pair) {
-                    const uint i = tile_i + COLUMN(pair / 2, pair % 2);
-                    const bool exact = exact_columns >> pair & 1;
-                    if ((exact || exact_row[0] || exact_row[1]) && i < size_i) {
+                    const int n = pair / 2 * 4 + pair % 2; /* and n + 2 in the other row */
+                    if (exact >> n & 5) {
+                        const uint i = tile_i + COLUMN(pair / 2, pair % 2);
                         const float column = a[start_a + i * free_step_a + TERM_PLACE_A(l)];
 #pragma unroll
                         for (int y = 0; y < 2; ++y)
-                            if (exact || exact_row[y])
-                                sums[pair / 2 * 4 + y * 2 + pair % 2] += column * row[y];
+                            if (exact >> (n + 2 * y) & 1)
+                                sums[n + 2 * y] += column * row[y];
                     }
                 }
             }

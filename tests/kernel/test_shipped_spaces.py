@@ -35,7 +35,7 @@ LIMITS = {
 
 
 def shipped() -> list[str]:
-    kinds = ("direct", "packed-*", "small*", "sub-groups", "thin", "tiled-*")
+    kinds = ("direct", "dots", "packed-*", "small*", "sub-groups", "thin", "tiled-*")
     return [name for name in SHIPPED if any(fnmatch(name, kind) for kind in kinds)]
 
 

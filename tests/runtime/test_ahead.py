@@ -46,6 +46,18 @@ def test_all_are_built_at_the_end_but_those_that_do_not_build(
     assert [kept(queue, each) for each in kernels] == [True, False, True, True]
 
 
+def test_builds_that_take_too_long_are_given_up(
+    queue: cl.CommandQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: None
+) -> None:
+    monkeypatch.setenv("MLTUNE_CACHE_DIR", str(tmp_path / "cache"))
+    kernels = [kernel(str(number)) for number in range(5)]
+
+    with built_ahead(kernels, queue.device, 0.0):
+        pass
+
+    assert not all(kept(queue, each) for each in kernels)
+
+
 def test_where_nothing_is_kept_no_process_begins(
     queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch, cores: None
 ) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -132,6 +133,21 @@ def test_a_prior_must_share_parameters_and_have_times() -> None:
         recording = Recording(where="file", problem="", device="", points=(point,))
         with pytest.raises(UsageError, match=f"file: .*{rule}"):
             Transfer(SPACE, [recording], 0)
+
+
+def test_learns_from_points_of_one_space_if_a_record_has_several() -> None:
+    """As of a run of two spaces of one family."""
+    known = records()
+    fewer = [
+        replace(point, config=Config.of({"x": point.config["x"], "own": 1}))
+        for point in known.points
+    ]
+
+    transfer = Transfer(SPACE, [replace(known, points=(*fewer, *known.points))], 0)
+
+    alone = Transfer(SPACE, [known], 0)
+    some = list(islice(SPACE, 5))
+    assert transfer.views(some).tolist() == alone.views(some).tolist()
 
 
 HUGE = Space(

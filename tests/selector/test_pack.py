@@ -43,7 +43,15 @@ def test_the_first_words_of_a_device_s_name_are_enough(caplog: pytest.LogCapture
     known = (*KNOWN, Path("nvidia-h100-80gb-hbm3/sgemm_nn"))
 
     assert find_pack("nvidia-h100", "sgemm", known) == known[-1]
+    assert find_pack("h100", "sgemm", known) == known[-1]
     assert not caplog.records
+
+
+def test_a_device_that_is_like_no_other_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"no device like 'nosuch' is known .* amd-mi300, n"):
+        find_pack("nosuch", "sgemm", KNOWN)
+    with pytest.raises(UsageError, match=r"^nosuch: no such folder, and no device with packs"):
+        find_selector(Path("nosuch"))
 
 
 def test_a_problem_without_a_pack_is_refused() -> None:

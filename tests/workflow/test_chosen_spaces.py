@@ -20,7 +20,7 @@ WAVES_OF_64 = replace(devices.GPU, wave_size=64, compute_capability=0)
 INTEGRATED = replace(
     WAVES_OF_64, wave_size=16, probed=Probed(sub_group_size=16, sub_group_sizes=56)
 )
-EVERYWHERE = {"tiled-gpu", "direct", "small", "thin"}
+EVERYWHERE = {"tiled-gpu", "direct", "small", "thin", "dots"}
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +32,7 @@ def without_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
             *("wgmma-nvidia", "wgmma-single-nvidia", "wgmma-halves-nvidia"),
             *("mma-nvidia", "mma-double-nvidia", "mma-skinny-nvidia"),
             *("tiled-large-nvidia", "tiled-gpu", "direct", "sub-groups", "small", "thin"),
+            "dots",
         ),
     }
     monkeypatch.setattr("mltune.workflow.chosen_spaces.AUTO_SPACES", names)

@@ -91,3 +91,25 @@ def test_unknown_sizes_of_all_problem_types_are_counted_together(
         "other work disturbed 2 of 4 sizes (on a quiet machine, compare again: mltune bench s)",
         "no time to compare 2 of 4 sizes",
     )
+
+
+def test_where_the_first_problem_type_took_the_time_the_next_is_not_begun(
+    asked: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds: list[float] = []
+
+    def bench(*given: Any, **_: Any) -> dict[str, Any]:
+        seconds.append(given[4])
+        sizes = [{"size": size, "disturbed": [], "contestants": {}} for size in given[3]]
+        return {"sizes": sizes}
+
+    monkeypatch.setattr("mltune.workflow.tune_compare.bench_apart", bench)
+    chosen = [
+        Chosen(Part(contraction=gemm(precision), sizes=SEARCHED), Path("run"), Path("s"), ())
+        for precision in (Precision.SINGLE, Precision.DOUBLE)
+    ]
+    _, lacking = compare_parts(chosen, ("cublas",), ENTRY, 0.0, lambda _: None, 0)
+
+    assert len(seconds) == 1
+    assert seconds[0] > 0
+    assert lacking == ("no time to compare 2 of 4 sizes",)

@@ -106,8 +106,8 @@ WGMMA = FamilyParameters(
             abbreviation="SPI",
             meaning="in single only: the format of the two parts that each number is split into; "
             "all products of parts are added up, except that of the two small parts. "
-            "`tf32`: numbers with single's exponents. `half`: twice as fast; each row of "
-            "A and column of B is scaled by a power of two",
+            "`tf32`: numbers with single's exponents. `half`: twice as fast; "
+            "`partial_sum_terms` of a row of A or column of B are scaled by a power of two",
             values=("tf32", "half"),
             default="tf32",
             limits=(

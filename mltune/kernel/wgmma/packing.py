@@ -32,10 +32,19 @@ def pack_pass(name: str, operand: str) -> Pass:
     )
 
 
-def packed_areas(macro_tile: tuple[int, int], element_bytes: int) -> tuple[Area, Area]:
-    """The scratch memory for packed A and B."""
+def pack_both(name: str, terms: int) -> Pass:
+    """The pass that packs A and B in one launch, of so many terms each work-group."""
+    return Pass(
+        entry=f"{name}_pack", work_group=(ITEMS, 1, 1), tile=(ROWS, terms), over="il", then="j"
+    )
+
+
+def packed_areas(
+    macro_tile: tuple[int, int], element_bytes: int, terms: int = 2 * DEPTH
+) -> tuple[Area, Area]:
+    """The scratch memory for A and B, which are packed in multiples of so many terms."""
     a, b = (
-        Area(element_bytes=element_bytes, tile=(extent, 2 * DEPTH), over=INDICES[operand])
+        Area(element_bytes=element_bytes, tile=(extent, terms), over=INDICES[operand])
         for operand, extent in zip("ab", macro_tile, strict=True)
     )
     return a, b

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.macro_tile import tile_operands
-from mltune.kernel.passes import Pass
 from mltune.kernel.template import Section
 from mltune.kernel.wgmma import packing
 from mltune.kernel.wgmma.warpgroup_kernel import VECTOR, WarpgroupKernel
@@ -37,14 +36,9 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     kernel = WarpgroupKernel.of(contraction, config, has_other_scratch=True)
     compute = contraction.compute
     depth = _ROW_BYTES // compute.bytes
-    pack = Pass(
-        entry=f"{kernel.name}_pack",
-        work_group=(packing.ITEMS, 1, 1),
-        tile=(packing.ROWS, _TURN),
-        over="il",
-        then="j",
-    )
+    pack = packing.pack_both(kernel.name, _TURN)
     names = {
+        "has_scales": False,
         "shows_copies": False,
         "compute": compute,
         "packed_bytes": compute.bytes,

@@ -11,8 +11,13 @@
 {% else %}
 #define SUMS_SIZE 0
 {% endif %}
+{% if has_scales %}
+#define A_SIZE (WHOLE(size_i, A_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 1)))
+#define B_SIZE (WHOLE(size_j, B_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 1)))
+{% else %}
 #define A_SIZE (WHOLE(size_i, A_FREE) * WHOLE(ALL_TERMS, TURN){{ " / 2" if packed_bytes == 2 }})
 #define B_SIZE (WHOLE(size_j, B_FREE) * WHOLE(ALL_TERMS, TURN){{ " / 2" if packed_bytes == 2 }})
+{% endif %}
 #define PACKED_A(scratch) ((scratch) + SUMS_SIZE + get_group_id(2) * A_SIZE)
 {% filter continued %}
 #define PACKED_B(scratch)

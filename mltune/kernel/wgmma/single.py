@@ -39,6 +39,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "bytes": _BYTES,
         "packed_bytes": _BYTES,
         "turn_tiles": 2,
+        "has_scales": False,
         "shows_copies": True,
         "copies_pieces": False,
         "steps_addresses": False,

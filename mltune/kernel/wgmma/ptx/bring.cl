@@ -52,6 +52,27 @@ static inline void bring(__local LOCAL *to, const __global LOCAL *from, const ui
                     "r"((uint)barrier) : "memory");
 }
 
+{% if has_scales %}
+/* Fill a buffer, and, with the last tiles of a chunk, a slot with the scales behind them; where the
+   buffer has been filled before, when all warps have multiplied what was there. */
+{% filter continued %}
+#define BRING(to_a, a_tile, to_b, b_tile, buffer, again, round, is_last, slot)
+    if (item == 0) {
+        if (again)
+            await_barrier(freed + (buffer), (round) ^ 1);
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                     :: "r"((uint)(filled + (buffer))),
+                        "r"((A_TILE + B_TILE + ((is_last) ? A_SCALES + B_SCALES : 0)) *
+                            (uint)sizeof(LOCAL)) : "memory");
+        bring(to_a, a_tile, A_TILE, filled + (buffer));
+        bring(to_b, b_tile, B_TILE, filled + (buffer));
+        if (is_last) {
+            bring(scales_a + (slot) * A_SCALES, a_tile + A_TILE, A_SCALES, filled + (buffer));
+            bring(scales_b + (slot) * B_SCALES, b_tile + B_TILE, B_SCALES, filled + (buffer));
+        }
+    }
+{% endfilter %}
+{% else %}
 /* Fill a buffer; where it has been filled before, when all warps have multiplied what was there. */
 {% filter continued %}
 #define BRING(to_a, a_tile, elements_a, to_b, b_tile, elements_b, buffer, again, round)
@@ -65,6 +86,7 @@ static inline void bring(__local LOCAL *to, const __global LOCAL *from, const ui
         bring(to_b, b_tile, elements_b, filled + (buffer));
     }
 {% endfilter %}
+{% endif %}
 
 #define AWAIT_FILLED(buffer, round) await_barrier(filled + (buffer), round)
 
