@@ -1,8 +1,8 @@
 """Chooses a kernel for a size: a portfolio, and a tree or time formulas that choose from it."""
 
+from mltune.selector.features import FEATURES, feature_value, features
 from mltune.selector.formula import INT64_MAX, MOST_EXTENT, TimeFormula, Waves, padding, work_limit
 from mltune.selector.selector import (
-    FEATURES,
     LIKELY_PART,
     MAX_DEPTH,
     Choice,
@@ -16,8 +16,6 @@ from mltune.selector.selector import (
     Split,
     Tree,
     depth,
-    feature_value,
-    features,
     leaves,
     nodes,
     walk,

@@ -12,10 +12,9 @@ from mltune.errors import UsageError
 from mltune.files import make_folder, write_atomically
 from mltune.problem import Contraction
 from mltune.selector.checked import Checked, read_json
+from mltune.selector.features import FEATURES, OTHER_FEATURES, feature_of
 from mltune.selector.formula import INT64_MAX, TimeFormula, Waves
 from mltune.selector.selector import (
-    FEATURES,
-    OTHER_FEATURES,
     Leaf,
     LeafLoss,
     PortfolioKernel,
@@ -23,7 +22,6 @@ from mltune.selector.selector import (
     Selector,
     Split,
     Tree,
-    is_feature,
     nodes,
 )
 from mltune.space.config import Config
@@ -169,7 +167,7 @@ def _tree(field: Checked, kernels: int) -> Tree:
                 side.fail("the number of a later node that has no other parent")
             children.append(child)
         feature, threshold = parts["feature"].text(), parts["threshold"].whole(0, INT64_MAX - 1)
-        if not is_feature(feature):
+        if feature_of(feature) is None:
             parts["feature"].fail(f"one of {', '.join(FEATURES)}, {OTHER_FEATURES}")
         built[number] = Split(feature, threshold, *children)
     root = built.pop(0)

@@ -74,7 +74,8 @@ class Tiling:
 
     def value(self, m: int, n: int, batch: int) -> int:
         """Return the feature of a size, whose extents are at least 0."""
-        m, n, batch = min(m, CAP), min(n, CAP), min(batch, CAP)
+        if m > CAP or n > CAP or batch > CAP:
+            m, n, batch = min(m, CAP), min(n, CAP), min(batch, CAP)
         tiles = -(-m // self.rows) * -(-n // self.columns) * batch
         if self.kind == "tiles":
             return tiles
