@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from mltune.errors import UsageError
 from mltune.problem import Contraction
@@ -188,6 +189,10 @@ class Rule:
         object.__setattr__(self, "_follow", _follower(self.tree))
         object.__setattr__(self, "_padding", padding(self.formulas) if self.formulas else 0)
         object.__setattr__(self, "_limit", work_limit(self.formulas) if self.formulas else -1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what it is made of: results in the cache have rules, but no functions."""
+        return Rule, (self.tree, self.formulas)
 
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> tuple[int, Reason]:
         """Return a kernel's number, and the reason; any whole numbers are allowed."""
