@@ -59,30 +59,7 @@ static inline float half_of_bits(const ushort bits)
 {
     __local float turned[PACK_ROWS * (TURN + 1)];
     __local uint largest[PACK_ROWS];
-    const TYPE alpha = FACTOR_VALUE(alpha_argument);
-
-{{ signature.position }}
-
-    /* As in BLAS, A and B are not read if alpha is zero. */
-    const uint terms = IS_ZERO(alpha) ? 0 : ALL_TERMS;
-    const uint item = get_local_id(0), first_term = get_group_id(1) * TURN;
-    const uint groups_a = (size_i - 1) / PACK_ROWS + 1;
-    const bool packs_a = get_group_id(0) < groups_a;
-    const uint first_free = (get_group_id(0) - (packs_a ? 0 : groups_a)) * PACK_ROWS;
-
-    if (item < PACK_ROWS)
-        largest[item] = 0;
-{% for o in operands %}
-{% set X, x = o.X, o.x %}
-    {{ "if (packs_a) {" if x == "a" else "} else {" }}
-{% filter deeper %}
-    const ulong free_step = {{ signature.free_step(x) }};
-    const __global STORED *from = {{ x }} + start_{{ x }} + first_free * free_step;
-{% include "wgmma/read_rows.cl" %}
-{% endfilter %}
-{% endfor %}
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+{% include "wgmma/read_either.cl" %}
 
     const uint first_tile = item / (PACK_ROWS * 4), free = item / 4 % PACK_ROWS, chunk = item % 4;
     const __local float *in_row = turned + free * (TURN + 1) + first_tile * DU + chunk * 8;
