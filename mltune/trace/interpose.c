@@ -509,7 +509,7 @@ CLBLAST_COMPLEX(z, Z, 'z', Double2, "St7complexIdE")
                     uint32_t events, const void *waits_for, void **event),                        \
                    (order, ta, tb, m, n, k, alpha, a, ao, lda, b, bo, ldb, beta, c, co, ldc,      \
                     queues, queue, events, waits_for, event),                                     \
-                   key_of(CLBLAS, LETTER, order == 0, ta, tb, m, n, k, 1),                          \
+                   key_of(CLBLAS, LETTER, order == 0, ta, tb, m, n, k, 1),                        \
                    queues == 1 ? QUEUE_OF(queue) : NULL)
 CLBLAS_GEMM(clblas_s, "clblasSgemm", 's', float)
 CLBLAS_GEMM(clblas_d, "clblasDgemm", 'd', double)
