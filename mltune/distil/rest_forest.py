@@ -1,17 +1,21 @@
 """Corrections of the formulas' times, learned by random trees over sizes.
 
 A Gaussian process expects similar sizes to be alike. Trees find steps: an extent becomes small,
-the alignment changes, or one formula becomes faster than another. The mean of both predicts better
-than either alone.
+the alignment changes, a wave is full, or one formula becomes faster than another. The mean of both
+predicts better than either alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mltune.distil.residuals import footprint, worst_alignment
+from mltune.selector import TimeFormula
 
 Array = NDArray[np.float64]
 
@@ -33,15 +37,20 @@ class RestForest:
 
     Attributes:
         model: scikit-learn's forest, one output for each kernel.
+        formulas: of the kernels.
     """
 
     model: Any
+    formulas: tuple[TimeFormula, ...]
 
     @classmethod
-    def learn(cls, sizes: Array, logs: Array, rests: Array) -> RestForest:
+    def learn(
+        cls, formulas: tuple[TimeFormula, ...], sizes: Array, logs: Array, rests: Array
+    ) -> RestForest:
         """Learn from measured times.
 
         Args:
+            formulas: of the kernels.
             sizes: m, n, k and batch, a row each.
             logs: logs of the formulas' times, by size and kernel.
             rests: log of measured time / formula's time, by size and kernel; none is missing.
@@ -52,19 +61,32 @@ class RestForest:
             TREES, min_samples_leaf=LEAST_IN_LEAF, max_features=ASKED, random_state=0
         )
         # A part that is equal for all kernels does not change the choice.
-        return cls(model.fit(_asked(sizes, logs), rests - rests.mean(axis=1, keepdims=True)))
+        apart = rests - rests.mean(axis=1, keepdims=True)
+        return cls(model.fit(_asked(formulas, sizes, logs), apart), formulas)
 
     def expect(self, sizes: Array, logs: Array) -> Array:
         """Return the corrections, a row for each size and a column for each kernel."""
-        found = np.asarray(self.model.predict(_asked(sizes, logs)), dtype=np.float64)
+        found = np.asarray(
+            self.model.predict(_asked(self.formulas, sizes, logs)), dtype=np.float64
+        )
         return found.reshape(logs.shape)
 
 
-def _asked(sizes: Array, logs: Array) -> NDArray[np.float32]:
-    """The features: sizes, their products and ratios, alignment, and the formulas' times."""
+def _asked(formulas: Sequence[TimeFormula], sizes: Array, logs: Array) -> NDArray[np.float32]:
+    """The features.
+
+    Sizes, their products and ratios, footprint, alignment, the waves of each tile and how full
+    they are, and the formulas' times.
+    """
     extents = np.log2(sizes)
     m, n, k, _ = extents.T
     aligned = np.log2(np.gcd(sizes[:, :3].astype(np.int64), _ALIGNED))
-    others = (m + n, m + k, n + k, m + n + k, m - n, k - (m + n) / 2)
+    others = (m + n, m + k, n + k, m + n + k, m - n, k - (m + n) / 2, np.log2(footprint(sizes)))
+    worst = worst_alignment(sizes, formulas[0].multiples)
+    waves = []
+    for rows, columns, units in sorted({(one.rows, one.columns, one.units) for one in formulas}):
+        tiles = np.ceil(sizes[:, 0] / rows) * np.ceil(sizes[:, 1] / columns) * sizes[:, 3]
+        rounds = np.ceil(tiles / units)
+        waves += [np.log2(rounds), tiles / (units * rounds)]
     relative = logs - logs.mean(axis=1, keepdims=True)
-    return np.column_stack([extents, *others, aligned, relative]).astype(np.float32)
+    return np.column_stack([extents, *others, aligned, worst, *waves, relative]).astype(np.float32)

@@ -197,7 +197,7 @@ def _with_forest(teacher: Teacher, sizes: Array, logs: Array, expected: Array) -
     assert teacher.residuals is not None
     rests = logs - _mixed(expected, teacher.share) - teacher.offsets
     filled = np.where(np.isfinite(rests), rests, teacher.residuals.expect(sizes))
-    return replace(teacher, forest=RestForest.learn(sizes, expected, filled))
+    return replace(teacher, forest=RestForest.learn(teacher.formulas, sizes, expected, filled))
 
 
 def _mixed(logs: Array, share: float) -> Array:

@@ -14,7 +14,7 @@ from mltune.distil.fit import Settings, folds
 from mltune.distil.formula_times import log_seconds
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.portfolio import cover
-from mltune.distil.residuals import Residuals
+from mltune.distil.residuals import Residuals, worst_alignment
 from mltune.distil.rest_forest import RestForest
 from mltune.distil.suggest import APART, MOST_TIMES_LONGER, suggested
 from mltune.distil.taught import LOSS_SIZES, Lesson, taught
@@ -120,6 +120,29 @@ def test_rests_are_learned_with_a_doubt_that_grows_with_the_distance() -> None:
     assert (learned.doubt(sizes[:40])[:, 1] > learned.doubt(sizes[:40])[:, 0]).mean() > 0.9
 
 
+def test_rests_change_where_a_cache_is_full() -> None:
+    rng = np.random.default_rng(1)
+    sizes = np.column_stack([np.floor(2 ** rng.uniform(6, 13, (300, 3))), np.ones(300)])
+    m, n, k, _ = sizes.T
+    is_full = m * n + m * k + n * k > 2.0**23
+    slower = np.outer(is_full, [0.3, 0.0])
+    noisy = slower + rng.normal(0, 0.02, slower.shape)
+
+    learned = Residuals.learn(sizes[:150], noisy[:150], SETTINGS)
+
+    assert learned.capacity == 2.0**23
+    assert np.abs(learned.expect(sizes[150:]) - slower[150:]).mean() < 0.02
+    assert Residuals.learn(sizes, noisy * 0 + 0.1, SETTINGS).capacity is None
+
+
+def test_the_matrix_with_the_narrowest_accesses_decides_the_alignment() -> None:
+    sizes = np.array([[8.0, 3, 16, 1], [4, 8, 16, 1], [8, 8, 15, 1], [2, 8, 4, 1]])
+
+    np.testing.assert_array_equal(worst_alignment(sizes, (8, 1, 8)), [3, 2, 0, 1])
+    np.testing.assert_array_equal(worst_alignment(sizes, (2, 1, 1)), [1, 1, 1, 1])
+    np.testing.assert_array_equal(worst_alignment(sizes, (1, 1, 1)), [0, 0, 0, 0])
+
+
 def test_trees_learn_steps_that_a_smooth_process_does_not() -> None:
     """Up to a number for each size, which changes no choice."""
     rng = np.random.default_rng(3)
@@ -127,14 +150,15 @@ def test_trees_learn_steps_that_a_smooth_process_does_not() -> None:
     logs = np.log(sizes[:, :2])
     step = np.where(sizes[:, [1]] <= 64, [[0.4, 0.0]], [[0.0, 0.1]])
     rests = step + rng.normal(0, 0.3, (400, 1))
+    formulas = (FORMULA, FORMULA)
 
-    forest = RestForest.learn(sizes[:300], logs[:300], rests[:300])
+    forest = RestForest.learn(formulas, sizes[:300], logs[:300], rests[:300])
 
     found = forest.expect(sizes[300:], logs[300:])
     off = np.abs((found - step[300:]) @ [1, -1])
     assert np.median(off) < 0.01
     assert off.mean() < 0.05
-    assert (RestForest.learn(sizes, logs, rests).expect(sizes, logs).shape) == (400, 2)
+    assert RestForest.learn(formulas, sizes, logs, rests).expect(sizes, logs).shape == (400, 2)
 
 
 def test_a_teacher_knows_times_of_sizes_that_it_never_saw(make_table: MakeTable) -> None:
