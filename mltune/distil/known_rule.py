@@ -1,10 +1,11 @@
 """A rule that was known before, such as a pack's: it stays unless a fitted one is better.
 
 A short search times few kernels on few sizes, so that a rule fitted to it may lose to a rule from
-a long one. Five runs of an H100 were cut to 4 to 24 trials, beside a rule from half of their sizes.
-On a quarter that neither had seen the result has 0.945 of the best known speed, the search's own
-rule 0.826 (split 1, on which the settings were chosen; split 2: 0.943 and 0.835). With 60 trials or
-all it has 0.945 and 0.945, the own rule 0.950 and 0.947, the known one 0.945 and 0.943.
+a long one. Five runs of an H100 were cut to 4 to 24 trials, beside a rule from half of their
+sizes. On a quarter that neither had seen, the result has 0.945 of the best known speed, the
+search's own rule 0.826 (split 1, which chose the settings; split 2: 0.943 and 0.835). With
+60 trials or all it has 0.945 and 0.945, the own rule 0.950 and 0.947, the known one 0.945 and
+0.943.
 """
 
 from __future__ import annotations
