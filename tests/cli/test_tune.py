@@ -213,4 +213,5 @@ def test_a_short_search_keeps_the_pack_of_the_device(
     known = read_selector(pack)
     selector = read_selector(tmp_path / "tuned" / "selectors" / "sgemm_nn" / "selector.json")
     assert (selector.tree, selector.formulas) == (known.tree, known.formulas)
+    assert selector.regret == known.regret
     assert {size for size, _ in known.exact} <= {size for size, _ in selector.exact}
