@@ -40,13 +40,15 @@ def boosted(
     if drawn:
         rows = np.random.default_rng(seed).integers(len(target), size=len(target))
         features, target = features[rows], target[rows]
+    # The drawn rows may lack a kernel family, and with it all values of its parameters.
+    known = ~np.isnan(features).all(axis=0)
     # One thread, as in train.py: OpenMP's threads spin, which slows other processes.
     with _openmp().limit(limits=1, user_api="openmp"):
-        model.fit(features, target)
+        model.fit(features[:, known], target)
 
     def predict(asked: Array) -> Array:
         with _openmp().limit(limits=1, user_api="openmp"):
-            return np.asarray(model.predict(asked), dtype=np.float64)
+            return np.asarray(model.predict(asked[:, known]), dtype=np.float64)
 
     return predict
 

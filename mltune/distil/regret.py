@@ -79,10 +79,10 @@ def regret_table(
             losses[rule][test_rows] = loss
         done += len(test_rows)
         on_step(done, count)
-    return tuple(_row(rule, loss, table) for rule, loss in losses.items())
+    return tuple(row_of(rule, loss, table) for rule, loss in losses.items())
 
 
-def _row(rule: str, loss: NDArray[np.float64], table: TimeTable) -> RegretRow:
+def row_of(rule: str, loss: NDArray[np.float64], table: TimeTable) -> RegretRow:
     """Sum up a rule's losses, as log ratios, on the sizes of a table."""
     efficiency = np.exp(-loss)
     worst = int(np.argmin(efficiency))

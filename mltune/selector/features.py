@@ -13,22 +13,15 @@ Feature = Callable[[int, int, int, int], int]
 """Returns the value for m, n, k and batch, which are from 0 to 2^63 - 1."""
 
 
-def _saturating(*factors: int) -> int:
-    product = 1
-    for factor in factors:
-        product = min(product * factor, INT64_MAX)
-    return product
-
-
 _FEATURES: dict[str, Feature] = {
     "m": lambda m, n, k, batch: m,
     "n": lambda m, n, k, batch: n,
     "k": lambda m, n, k, batch: k,
     "batch": lambda m, n, k, batch: batch,
-    "mn": lambda m, n, k, batch: _saturating(m, n),
-    "mk": lambda m, n, k, batch: _saturating(m, k),
-    "nk": lambda m, n, k, batch: _saturating(n, k),
-    "mnk": lambda m, n, k, batch: _saturating(m, n, k),
+    "mn": lambda m, n, k, batch: found if (found := m * n) < INT64_MAX else INT64_MAX,
+    "mk": lambda m, n, k, batch: found if (found := m * k) < INT64_MAX else INT64_MAX,
+    "nk": lambda m, n, k, batch: found if (found := n * k) < INT64_MAX else INT64_MAX,
+    "mnk": lambda m, n, k, batch: found if (found := m * n * k) < INT64_MAX else INT64_MAX,
     "m_per_n": lambda m, n, k, batch: m // max(n, 1),
     "n_per_m": lambda m, n, k, batch: n // max(m, 1),
     "k_per_m": lambda m, n, k, batch: k // max(m, 1),
@@ -67,7 +60,7 @@ def feature_of(name: str) -> Feature | None:
     if name in _FEATURES:
         return _FEATURES[name]
     if (counted := tiling(name)) is not None:
-        return lambda m, n, k, batch: counted.value(m, n, batch)
+        return counted.of_size()
     if (tile := rest_tile(name)) is not None:
         of_m, of_n, of_k = tile
         return lambda m, n, k, batch: m % of_m + n % of_n + k % of_k

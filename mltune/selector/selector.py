@@ -244,9 +244,10 @@ class Selector:
     exact: tuple[tuple[tuple[int, int, int, int], int], ...] = ()
     regret: Regret | None = None
     conditions: tuple[tuple[str, str], ...] = ()
-    _exact_map: dict[tuple[int, int, int, int], int] = field(
+    _exact_map: dict[tuple[int, int, int, int], Choice] = field(
         init=False, repr=False, compare=False, hash=False
     )
+    _by_tree: tuple[Choice, ...] = field(init=False, repr=False, compare=False, hash=False)
     _rule: Rule = field(init=False, repr=False, compare=False, hash=False)
     _expected: Rule = field(init=False, repr=False, compare=False, hash=False)
 
@@ -277,7 +278,13 @@ class Selector:
                 f"selector: {len(self.teacher)} formulas of a teacher for {len(self.portfolio)} "
                 f"kernels and {len(self.formulas)} formulas"
             )
-        object.__setattr__(self, "_exact_map", dict(self.exact))
+        # To make an object takes as long as to find an exact size.
+        exact, by_tree = (
+            tuple(Choice(kernel, number, reason) for number, kernel in enumerate(self.portfolio))
+            for reason in (Reason.EXACT, Reason.TREE)
+        )
+        object.__setattr__(self, "_exact_map", {size: exact[i] for size, i in self.exact})
+        object.__setattr__(self, "_by_tree", by_tree)
         rule = Rule(self.tree, self.formulas)
         object.__setattr__(self, "_rule", rule)
         expected = Rule(Leaf(0), self.teacher) if self.teacher else rule
@@ -287,8 +294,10 @@ class Selector:
         """Return the kernel for a size; any whole numbers are allowed, also 0 and below."""
         exact = self._exact_map.get((m, n, k, batch))
         if exact is not None:
-            return Choice(self.portfolio[exact], exact, Reason.EXACT)
+            return exact
         index, reason = self._rule.choose(m, n, k, batch)
+        if reason is Reason.TREE:
+            return self._by_tree[index]
         return Choice(self.portfolio[index], index, reason)
 
     def likely(self, m: int, n: int, k: int, batch: int = 1) -> tuple[int, ...]:

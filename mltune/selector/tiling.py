@@ -10,6 +10,7 @@ waves, in 1,024ths. A GPU's times grow in steps, which these features follow. m,
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -72,18 +73,32 @@ class Tiling:
         missing = Operation("-", (slots, Operation("%", (tiles, slots))))
         return Operation("%", (missing, slots))
 
-    def value(self, m: int, n: int, batch: int) -> int:
-        """Return the feature of a size, whose extents are at least 0."""
-        if m > CAP or n > CAP or batch > CAP:
-            m, n, batch = min(m, CAP), min(n, CAP), min(batch, CAP)
-        tiles = -(-m // self.rows) * -(-n // self.columns) * batch
-        if self.kind == "tiles":
+    def of_size(self) -> Callable[[int, int, int, int], int]:
+        """Return a function of m, n, k and batch, which are at least 0, that returns the feature.
+
+        Its numbers are local: look-ups of fields would take half of its time.
+        """
+        rows, columns, slots = self.rows, self.columns, self.slots
+        area, kind = slots * rows * columns, self.kind
+
+        def tiles(m: int, n: int, k: int, batch: int) -> int:
+            if m > CAP or n > CAP or batch > CAP:
+                m, n, batch = min(m, CAP), min(n, CAP), min(batch, CAP)
+            return -(-m // rows) * -(-n // columns) * batch
+
+        def used(m: int, n: int, k: int, batch: int) -> int:
+            if m > CAP or n > CAP or batch > CAP:
+                m, n, batch = min(m, CAP), min(n, CAP), min(batch, CAP)
+            waves = -(-(-(-m // rows) * -(-n // columns) * batch) // slots)
+            return PARTS * m * n * batch // (waves * area + 1)
+
+        if kind == "tiles":
             return tiles
-        waves = -(-tiles // self.slots)
-        if self.kind == "used":
-            places = waves * self.slots * self.rows * self.columns
-            return PARTS * m * n * batch // (places + 1)
-        return waves if self.kind == "waves" else -tiles % self.slots
+        if kind == "used":
+            return used
+        if kind == "waves":
+            return lambda m, n, k, batch: -(-tiles(m, n, k, batch) // slots)
+        return lambda m, n, k, batch: -tiles(m, n, k, batch) % slots
 
 
 @lru_cache(maxsize=4096)  # a walk needs the same ones again and again

@@ -10,6 +10,7 @@ from typing import Any
 from mltune.distil import Distilled, LeftOut, RegretRow, TimeTable, distil
 from mltune.distil.best import beats_single
 from mltune.distil.fit import Settings
+from mltune.distil.known_rule import KNOWN, LEAST_TIMED, kept
 from mltune.distil.methods import AUTO, SINGLE
 from mltune.distil.rules import PORTFOLIO
 from mltune.distil.suggest import suggested
@@ -23,7 +24,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.measurement import Phase
 from mltune.problem import Contraction
 from mltune.selector import Selector, depth, leaves
-from mltune.selector.json import write_selector
+from mltune.selector.json import read_selector, write_selector
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.selector.speeds import write_speeds
 from mltune.space import Config
@@ -32,6 +33,7 @@ from mltune.workflow.advice import advice
 from mltune.workflow.card import CARD_NAME, card
 from mltune.workflow.expected_times import rule_table
 from mltune.workflow.export import next_command
+from mltune.workflow.known_pack import judging_table, usable
 from mltune.workflow.memory import remembered
 from mltune.workflow.pack_speeds import stated_speeds
 from mltune.workflow.recorded import Recorded, calls, read_runs
@@ -40,9 +42,15 @@ from mltune.workflow.untimed import untimed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistilOptions:
-    """The options of `mltune distil`."""
+    """The options of `mltune distil`.
+
+    Attributes:
+        known: a selector of the same device and problem type, which stays unless the new rule is
+            better; `mltune tune` gives the pack of the device.
+    """
 
     runs: tuple[Path, ...]
+    known: Path | None = None
     output: Path | None = None
     method: str = "auto"
     tolerance: float = 0.02
@@ -63,6 +71,7 @@ class DistilResult:
         left_out: sizes of the runs that the selector's map of exact sizes lacks.
         suggested: sizes whose measurement would help most.
         notes: problems of the selector, with advice; often none.
+        kept: a line if the known selector stays; else empty.
     """
 
     path: Path
@@ -73,6 +82,7 @@ class DistilResult:
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
     suggested: tuple[Size, ...] = ()
+    kept: str = ""
 
     @property
     def seen_sizes(self) -> tuple[tuple[int, ...], ...]:
@@ -120,6 +130,7 @@ class DistilResult:
             "left_out": [{"size": one.size.label, "reason": one.reason} for one in self.left_out],
             "suggested": [size.label for size in self.suggested],
             "notes": list(self.notes),
+            **({"kept": self.kept} if self.kept else {}),
         }
 
 
@@ -193,6 +204,9 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
         conditions=recorded.conditions,
         on_step=Steps("judge", show),
     )
+    fitted = distilled.rule
+    if options.known is not None:
+        distilled = _with_known(options.known, distilled, options, recorded, table, every)
     write_selector(distilled.selector, path)
     if path != output:
         speeds = stated_speeds(distilled.selector, every)
@@ -213,6 +227,52 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
             *_advice(distilled, options, recorded, every),
         ),
         suggested=_suggested(table, recorded, options),
+        kept=_kept(distilled, fitted, options),
+    )
+
+
+def _with_known(
+    path: Path,
+    distilled: Distilled,
+    options: DistilOptions,
+    recorded: Recorded,
+    table: TimeTable,
+    every: TimeTable,
+) -> Distilled:
+    """Return the known selector, with the map of the runs, unless the new rule is better."""
+    rows, device = recorded.measurements, recorded.device
+    known = usable(read_selector(path), device, rows)
+    if known is None:
+        return distilled
+    judged = judging_table(known, rows, device)
+    return kept(distilled, known, table, every, judged, _settings(options, recorded))
+
+
+def _kept(distilled: Distilled, fitted: str, options: DistilOptions) -> str:
+    """Return a line that says why a known selector stays; empty if it does not."""
+    if distilled.rule != KNOWN or options.known is None:
+        return ""
+    rows = {row.rule: row.regret for row in distilled.rows}
+    name = "/".join(options.known.absolute().parts[-3:-1])
+    line = f"the pack {name} stays, with the map of the sizes that were timed"
+    if fitted not in rows or KNOWN not in rows:
+        return f"{line}: there are too few to judge it"
+    known, new = rows[KNOWN], rows[fitted]
+    if known.sizes < LEAST_TIMED * new.sizes:
+        return f"{line}: its kernels were tried for {known.sizes} of {new.sizes} of these"
+    return (
+        f"{line}: its rule has {known.geomean:.3f} of the best known speed there, the new one "
+        f"{new.geomean:.3f} on held-out sizes"
+    )
+
+
+def _settings(options: DistilOptions, recorded: Recorded) -> Settings:
+    return Settings(
+        tolerance=options.tolerance,
+        max_kernels=options.max_kernels,
+        compute_units=recorded.device.compute_units,
+        swapped=recorded.contraction.swaps_operands,
+        multiples=whole_vectors(recorded.contraction),
     )
 
 
@@ -220,20 +280,14 @@ def _suggested(table: TimeTable, recorded: Recorded, options: DistilOptions) -> 
     """Return the sizes of `--suggest`."""
     if not options.suggest:
         return ()
-    settings = Settings(
-        tolerance=options.tolerance,
-        max_kernels=options.max_kernels,
-        compute_units=recorded.device.compute_units,
-        swapped=recorded.contraction.swaps_operands,
-        multiples=whole_vectors(recorded.contraction),
-    )
-    return suggested(teach(table, settings), table, options.suggest, options.seed)
+    teacher = teach(table, _settings(options, recorded))
+    return suggested(teacher, table, options.suggest, options.seed)
 
 
 def _against_single(distilled: Distilled, options: DistilOptions) -> tuple[str, ...]:
     """Return a line if a single kernel for all sizes is as good as a rule."""
     rows = {row.rule: row for row in distilled.rows}
-    if not rows or beats_single(rows, distilled.rule):
+    if not rows or distilled.rule == KNOWN or beats_single(rows, distilled.rule):
         return ()
     if options.method == AUTO:
         return (

@@ -100,6 +100,12 @@ def report_text(result: TuneResult) -> str:
         )
     for out in state.left_out:
         lines.append(f"| {out.what} | left out: {plain(out.reason)} | | | | |")
+    kept = [
+        f"- {each.part.name}: {plain(line)}"
+        for each in result.tuned
+        if (line := each.distilled.kept)
+    ]
+    lines += ["", *kept] if kept else []
     for library in result.libraries:
         place = library.folder.relative_to(result.folder)
         lines += ["", f"[{place}]({place}): `{library.command}`"]

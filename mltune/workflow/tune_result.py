@@ -29,15 +29,14 @@ class Tuned:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping."""
-        rows = {row.rule: row for row in self.distilled.rows}
-        rule = rows.get(self.distilled.rule)
+        regret = self.distilled.selector.regret
         return {
             "problem": self.part.name,
             "trials": self.searched.trials,
             "seconds": self.searched.seconds,
             "kernels": len(self.distilled.selector.portfolio),
             "selector": str(self.distilled.path),
-            "unseen_sizes": rule.regret.geomean if rule else None,
+            "unseen_sizes": regret.geomean if regret else None,
             "ahead_gain": self.searched.ahead_gain,
             "over_default": self.searched.over_default,
         }

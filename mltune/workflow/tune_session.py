@@ -17,11 +17,13 @@ from mltune.files import write_atomically
 from mltune.run.run import INFO_NAME
 from mltune.runner.opening import Opening
 from mltune.selector.pack import SELECTOR_NAME
+from mltune.space.shipped import AUTO
 from mltune.tuning.progress import Progress, Show
 from mltune.tuning.search_options import SHIPPED_PRIORS, SearchOptions
 from mltune.tuning.stop_reason import StopReason
 from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
 from mltune.workflow.export import DEFAULT_NAME, export_selectors
+from mltune.workflow.known_pack import pack_of
 from mltune.workflow.program_gain import Against
 from mltune.workflow.run_setup import Note
 from mltune.workflow.search import SearchResult, search
@@ -223,6 +225,12 @@ class TuneSession:
         ]
         return tuple(path for path in others if path.exists())
 
+    def _pack(self, part: Part) -> Path | None:
+        """The pack of this device, unless the user chose the spaces of the kernels."""
+        if self._state.spaces != (AUTO,):
+            return None
+        return pack_of(self._entry.info, part.contraction)
+
     def _whole(self, name: str, number: int) -> Show:
         """Show a search as a part of the whole, with the time left of the whole."""
         of = f"{number + 1}/{len(self._state.parts)} {name}"
@@ -271,10 +279,14 @@ class TuneSession:
             output=self._selector_folder(part),
             max_kernels=_MAX_KERNELS,
             seed=self._state.seed,
+            known=self._pack(part),
         )
         with suppress(NoCorrectConfigError):
             try:
-                self._distilled[number] = distil_runs(options, self._whole(part.name, number))
+                result = distil_runs(options, self._whole(part.name, number))
+                self._distilled[number] = result
+                if result.kept:
+                    self._note(f"{part.name}: {result.kept}")
             except UsageError:  # there is no measurement
                 if self._state.searched[number].trials:
                     raise

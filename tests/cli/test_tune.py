@@ -191,3 +191,27 @@ def test_the_document_of_a_plan_is_json(mltune: Command, whole: tuple[object, ..
     document = mltune(*whole, "--dry-run", "--json", "--quiet").out
 
     assert json.loads(document)["plan"]["format"] == 1
+
+
+def test_a_short_search_keeps_the_pack_of_the_device(
+    mltune: Command, whole: tuple[object, ...], finished_run: Path, quick_space: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    built = mltune("pack", "build", finished_run, "-o", tmp_path / "models", "--json").json
+    pack = Path(built["packs"][0]["selector"])
+    monkeypatch.setattr("mltune.workflow.known_pack.packs", lambda: (pack.parent,))
+    monkeypatch.setattr("mltune.workflow.tune_session.AUTO", str(quick_space))
+    monkeypatch.setattr("mltune.workflow.tune_session._BUDGET", 1)
+
+    done = mltune(*whole)
+
+    assert done.code == 0, done.err
+    line = f"the pack {pack.parent.parent.name}/sgemm_nn stays, with the map of the sizes"
+    assert f"sgemm_nn: {line}" in done.err
+    assert f"- sgemm_nn: {line}" in (tmp_path / "tuned" / "report.md").read_text()
+    assert "sgemm_nt: the pack" not in done.err
+    known = read_selector(pack)
+    selector = read_selector(tmp_path / "tuned" / "selectors" / "sgemm_nn" / "selector.json")
+    assert (selector.tree, selector.formulas) == (known.tree, known.formulas)
+    assert selector.regret == known.regret
+    assert {size for size, _ in known.exact} <= {size for size, _ in selector.exact}

@@ -60,4 +60,4 @@ def test_what_is_used_of_the_largest_extents_fits_63_bits() -> None:
 
     assert 1024 * CAP**3 < 2**63
     assert -(-tiles // counted.slots) * counted.slots * MOST_USED**2 < 2**63
-    assert counted.value(2**62, 2**62, 2**62) == 1024 * CAP**3 // (2**31 * MOST_USED**2 + 1)
+    assert counted.of_size()(2**62, 2**62, 1, 2**62) == 1024 * CAP**3 // (2**31 * MOST_USED**2 + 1)
