@@ -58,8 +58,12 @@ def test_every_prior_of_the_index_can_be_read() -> None:
     ("space", "device", "problem", "expected"),
     [
         ("mma-nvidia", H200, "sgemm_nn", {"sgemm-nn-nvidia-h200-mma-nvidia"}),
-        # Two runs have this name, of two days.
-        ("mma-nvidia", H100, "sgemm_nt", {"sgemm-nt-nvidia-h100-mma-nvidia"}),
+        (
+            "mma-nvidia",
+            H100,
+            "sgemm_nt",
+            {"sgemm-nt-nvidia-h100-2-mma-nvidia", "sgemm-nt-nvidia-h100-mma-nvidia"},
+        ),
         (
             "wgmma-nvidia",
             H200,
