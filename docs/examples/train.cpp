@@ -139,7 +139,7 @@ int main(int count, char **words) {
     const auto option = [&](int place, int value) {
         return static_cast<size_t>(count > place ? std::atoi(words[place]) : value);
     };
-    const size_t batch = option(1, 512), width = option(2, 1024), steps = option(3, 200);
+    const size_t batch = option(1, 1024), width = option(2, 2048), steps = option(3, 20);
     const std::vector<size_t> widths = {width / 2, width, width, width, 16};
     const size_t layers = widths.size() - 1, warm_up = 5;
     const float rate = 0.2f / static_cast<float>(batch * width);
