@@ -281,6 +281,8 @@ def _forecast(info: RunInfo, configs: int, options: SearchOptions) -> str:
     trials = min(trials_asked(options, info), configs)
     if limit is not None:
         ends = f"ends after about {limit:.0f} s"
+        if named := len(info.final_problems) - len(info.problems):
+            ends += f", not before the leaders are timed on the {named:,} of --cross-sizes"
         is_open = trials >= UNLIMITED_BUDGET
         return ends if is_open else f"{ends}, or {trials:,} trials and the leaders' rounds"
     begin, each = (0.5, 0.08) if info.device.kind == "cpu" else (0.1, 0.006)

@@ -233,6 +233,17 @@ def test_no_trial_begins_after_the_time_limit(
     assert resumed.json["trials"] == 2
 
 
+def test_a_time_limit_says_that_named_cross_sizes_have_none(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    few = ("--sizes", "8x8x8", "--budget", "1", "--time-limit", "20", "--run", tmp_path / "run")
+
+    done = mltune(*quick_search, *few, "--cross-sizes", "9x9x9,10x10x10")
+
+    line = "ends after about 20 s, not before the leaders are timed on the 2 of --cross-sizes"
+    assert line in done.err
+
+
 def test_a_larger_budget_makes_a_finished_run_longer(
     mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
 ) -> None:
