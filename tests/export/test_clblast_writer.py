@@ -274,6 +274,7 @@ call(102, 111, 112, 10)
 call(101, 112, 111, 10)
 call(101, 111, 113, 10)
 call(102, 111, 111, 0)
+queue.finish()  # PoCL crashes where a process ends while it compiles
 """
 
 
