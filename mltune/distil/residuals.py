@@ -94,7 +94,7 @@ class Places:
         """
         extents = sizes[:, :3]
         is_odd = extents % np.array(settings.multiples) > 0
-        aligned = np.log2(np.gcd(extents.astype(np.int64), _ALIGNED)).astype(np.intp)
+        aligned = alignments(sizes, _ALIGNED).astype(np.intp)
         smooth = np.log2(extents) * (math.sqrt(3.0) / REACH)
         kinds = np.hstack([is_odd, aligned]) @ _RADIX
         misses = np.zeros(len(sizes))
@@ -144,10 +144,14 @@ def _shared(multiples: tuple[int, int, int]) -> Array:
     return np.asarray(np.exp(-apart - WORST * np.abs(np.subtract.outer(worst, worst))))
 
 
+def alignments(sizes: Array, most: int) -> Array:
+    """Return how often 2 divides m, n and k; `most` is a power of 2 that counts at most."""
+    return np.asarray(np.log2(np.gcd(sizes[:, :3].astype(np.int64), most)))
+
+
 def worst_alignment(sizes: Array, multiples: tuple[int, int, int]) -> Array:
     """Return how often 2 divides the narrowest access that suits the rows of all matrices."""
-    aligned = np.log2(np.gcd(sizes[:, :3].astype(np.int64), _ALIGNED))
-    return _worst(aligned, multiples)
+    return _worst(alignments(sizes, _ALIGNED), multiples)
 
 
 def _worst(levels: Array, multiples: tuple[int, int, int]) -> Array:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mltune.distil.residuals import footprint, worst_alignment
+from mltune.distil.residuals import alignments, footprint, worst_alignment
 from mltune.selector import TimeFormula
 
 Array = NDArray[np.float64]
@@ -80,7 +80,7 @@ def _asked(formulas: Sequence[TimeFormula], sizes: Array, logs: Array) -> NDArra
     """
     extents = np.log2(sizes)
     m, n, k, _ = extents.T
-    aligned = np.log2(np.gcd(sizes[:, :3].astype(np.int64), _ALIGNED))
+    aligned = alignments(sizes, _ALIGNED)
     others = (m + n, m + k, n + k, m + n + k, m - n, k - (m + n) / 2, np.log2(footprint(sizes)))
     worst = worst_alignment(sizes, formulas[0].multiples)
     waves = []
