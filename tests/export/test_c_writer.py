@@ -22,6 +22,9 @@ Make = Callable[..., Library]
 Build = Callable[..., Path]
 CALLS = Path(__file__).parent / "calls.c"
 LIBRARY = ("", "_select", "_kernels")
+# PoCL 3.1 finds a loaded kernel by what it is for, not by which it is: of two that threads load at
+# once it gives back one twice. Seen once, then not in 640 runs.
+POCL_RACE = "pocl_release_dlhandle_cache: Assertion `found->ref_count > 0' failed."
 
 
 def sources(library: Library, folder: Path) -> list[Path]:
@@ -143,9 +146,12 @@ def test_calls_right_and_wrong_from_one_thread_and_eight(
     files = sources(make("sgemm_nn"), tmp_path) + sources(make("sgemm_nn_batched"), tmp_path)
     program = compile_opencl(tmp_path / "calls", CALLS, *files, f"-I{tmp_path}", option)
 
-    done = subprocess.run(
-        [program], capture_output=True, text=True, check=False, env=opencl_environment
-    )
+    for _ in range(3):
+        done = subprocess.run(
+            [program], capture_output=True, text=True, check=False, env=opencl_environment
+        )
+        if POCL_RACE not in done.stderr:
+            break
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
