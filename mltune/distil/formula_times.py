@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mltune.selector import TimeFormula, Waves
+from mltune.selector.formula import BLOCK
 
 Array = NDArray[np.float64]
 
@@ -36,6 +37,7 @@ class _Known:
 
     def __init__(self, sizes: Array) -> None:
         self.m, self.n, self.k, self.batch = np.ascontiguousarray(sizes.T)
+        self.operands = self.m * self.k * self.batch, self.k * self.n * self.batch
         self._whole = sizes.T.astype(np.int64)
         self._parts: dict[tuple[int, int], Array] = {}
         self._rests: dict[tuple[int, ...], NDArray[np.bool_]] = {}
@@ -64,6 +66,9 @@ def _femtoseconds(formula: TimeFormula, sizes: _Known) -> Array:
     once = formula.launch + formula.tile * tiles
     once += formula.wave * np.ceil(tiles / formula.units)
     once += sizes.is_odd(formula.result_multiples) * (formula.odd_tile * tiles)
+    if formula.load_a or formula.load_b:
+        blocks_a, blocks_b = (np.ceil(each / BLOCK) for each in sizes.operands)
+        once += formula.load_a * blocks_a + formula.load_b * blocks_b
     return np.asarray(np.maximum(once + each_step * sizes.parts(2, formula.depth), 1.0))
 
 

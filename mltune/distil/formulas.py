@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from mltune.distil.fit import KEPT, PARTS, Fitted, Settings, folds
 from mltune.distil.portfolio import cover
 from mltune.distil.table import EXPECTED_WEIGHT, TimeTable
-from mltune.kernel.name import global_split_of, macro_tile_of
+from mltune.kernel.name import global_split_of, macro_tile_of, packs_operands
 from mltune.selector import Leaf, TimeFormula, Waves, features
+from mltune.selector.formula import BLOCK
 
 TILES_PER_UNIT = (1, 2, 3, 4, 6, 8)
 """How many work-groups a compute unit may hold at once; the fit keeps those that matter.
@@ -114,7 +115,8 @@ def fit_formula(
     is_expected = np.isnan(table.seconds[known, column])
     weights = table.size_weights[known] * np.where(is_expected, EXPECTED_WEIGHT, 1.0)
     sizes = np.array(table.sizes, dtype=np.float64)[known]
-    return formula_of(sizes, seconds[known], weights, tile, settings, split)
+    packs = packs_operands(table.kernels[column].name)
+    return formula_of(sizes, seconds[known], weights, tile, settings, split, packs=packs)
 
 
 def formula_of(
@@ -124,6 +126,8 @@ def formula_of(
     tile: tuple[int, int, int],
     settings: Settings,
     split: int = 1,
+    *,
+    packs: bool = False,
 ) -> TimeFormula:
     """Find the rates that nearly minimise the sum of squares of log(time / measured time).
 
@@ -142,6 +146,7 @@ def formula_of(
         tile: rows, columns and terms of a step.
         settings: with the device's compute units, and where vectors can be read.
         split: work-groups that share a tile's sums.
+        packs: whether it packs A and B first, in time that depends on their elements alone.
     """
     m, n, k, batch = sizes.T
     rows, columns, depth = tile[0], tile[1], tile[2] * split
@@ -154,10 +159,11 @@ def formula_of(
     written = (1, multiples[1]) if settings.swapped else (multiples[0], 1)
     is_odd = (m % multiples[0] + n % multiples[1] + k % multiples[2]) > 0
     odd_result = (m % written[0] + n % written[1]) > 0
-    counts = [np.ones(len(m)), tiles, waves[0], odd_result * tiles]
+    loads = [packs * np.ceil(extent * k * batch / BLOCK) for extent in (m, n)]
+    counts = [np.ones(len(m)), tiles, waves[0], odd_result * tiles, *loads]
     counts += [steps, tiles * steps, is_odd * steps, *of_waves, *(is_odd * w for w in of_waves)]
     solved = _rates(np.stack(counts, axis=1), seconds, weights)
-    launch, per_tile, wave, odd_tile, step, tile_step, odd_step, *rates = (
+    launch, per_tile, wave, odd_tile, load_a, load_b, step, tile_step, odd_step, *rates = (
         round(rate) for rate in (solved * _FEMTO).tolist()
     )
     return TimeFormula(
@@ -176,6 +182,8 @@ def formula_of(
         odd_waves=_waves(slots, rates[len(slots) :]),
         result_multiples=written,
         odd_tile=odd_tile,
+        load_a=load_a,
+        load_b=load_b,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mltune.selector import TimeFormula
+from mltune.selector.formula import BLOCK
 from mltune.space.expression import Name, Node, Number, Operation, chain, names, product
 
 
@@ -67,6 +68,10 @@ def plan(formulas: Sequence[TimeFormula]) -> Plan:
         if formula.odd_tile and formula.result_multiples != (1, 1):
             is_odd = count(*_is_odd((*formula.result_multiples, 1)))
             once.append(_given(_rate(formula.odd_tile, tiles), is_odd))
+        for rate, operand, extent in ((formula.load_a, "a", "m"), (formula.load_b, "b", "n")):
+            if rate:
+                elements = product(*map(Name, (extent, "k", "batch")))
+                once.append(_rate(rate, count(f"blocks_{operand}", _cover(elements, BLOCK))))
         times.append(_sum([*once, _times(_sum(each_step), steps)]))
     used = frozenset().union(*map(names, times))
     for entry in reversed(list(counts.values())):

@@ -72,6 +72,14 @@ def global_split_of(name: str) -> int:
     return int(found[1]) if found else 1
 
 
+def packs_operands(name: str) -> bool:
+    """Whether a kernel of this name packs A and B first, in a pass of its own.
+
+    Of GPU kernels, those for warp groups do so in single precision.
+    """
+    return re.search(r"_SB_.*_WPG", name) is not None
+
+
 def parse_kernel_name(name: str) -> tuple[Contraction, Config]:
     """Read contraction and config from a name of `kernel_name`.
 

@@ -19,6 +19,7 @@ _HEADER = (
     "a step",
     "a tile's step",
     "a wave's step",
+    "packing 1,024 elements",
 )
 
 
@@ -33,10 +34,16 @@ def formula_table(formulas: Sequence[TimeFormula]) -> Markup:
                 (formula.launch, formula.tile, formula.wave, formula.step, formula.tile_step),
             ),
             ", ".join(f"{_time(one.step)} per {one.slots} tiles" for one in formula.waves),
+            _packing(formula),
         )
         for index, formula in enumerate(formulas)
     ]
     return table("The time formulas", _HEADER, rows, numeric=(2, 3, 4, 5, 6))
+
+
+def _packing(formula: TimeFormula) -> str:
+    loads = (("A", formula.load_a), ("B", formula.load_b))
+    return ", ".join(f"{_time(load)} of {operand}" for operand, load in loads if load)
 
 
 def _time(femtoseconds: int) -> str:

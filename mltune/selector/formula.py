@@ -18,9 +18,15 @@ INT64_MAX = 2**63 - 1
 MOST_WAVES = 16
 """The most terms for waves in a formula."""
 
+BLOCK = 1024
+"""Elements of A or B that a rate counts at once: one alone takes about a femtosecond."""
+
 _MOST_EXTENT = 2**20
 _MOST_SLOTS = 2**31
 _MOST_RATE = 2**53
+_RATES = (
+    "launch", "tile", "wave", "step", "tile_step", "odd_step", "odd_tile", "load_a", "load_b",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +55,13 @@ class TimeFormula:
 
     It counts the tiles that cover C, the steps of `depth` terms that a sum takes, and the waves:
 
-        launch + tile * tiles + wave * waves of units
+        launch + tile * tiles + wave * waves of units + load_a * blocks of A + load_b * blocks of B
         + (step + tile_step * tiles + sum of waves.step * waves) * steps
 
     A size of which not every extent is a multiple of `multiples` is read element by element, which
     costs `odd_step` more in each step, and `odd_waves` in each step of a wave. One whose C cannot
-    be written in vectors, by `result_multiples`, costs `odd_tile` more for each tile.
+    be written in vectors, by `result_multiples`, costs `odd_tile` more for each tile. A block has
+    `BLOCK` elements: kernels that pack A and B first read each element once, whatever the tiles.
 
     Attributes:
         rows: of C that one work-group computes.
@@ -64,6 +71,8 @@ class TimeFormula:
         units: tiles of such a wave.
         multiples: of m, n and k where vectors can be read.
         result_multiples: of m and n where C can be written in vectors.
+        load_a: femtoseconds for each block of A, and of a part of one.
+        load_b: the same for B.
 
     Raises:
         UsageError: when a number is out of range.
@@ -84,11 +93,13 @@ class TimeFormula:
     units: int = 1
     result_multiples: tuple[int, int] = (1, 1)
     odd_tile: int = 0
+    load_a: int = 0
+    load_b: int = 0
 
     def __post_init__(self) -> None:
         for name in ("rows", "columns", "depth"):
             _check(name, getattr(self, name), 1, _MOST_EXTENT)
-        for name in ("launch", "tile", "wave", "step", "tile_step", "odd_step", "odd_tile"):
+        for name in _RATES:
             _check(name, getattr(self, name), 0, _MOST_RATE)
         _check("units", self.units, 1, _MOST_SLOTS)
         for multiple in (*self.multiples, *self.result_multiples):
@@ -110,6 +121,7 @@ class TimeFormula:
         once = self.launch + self.tile * tiles + self.wave * -(-tiles // self.units)
         if m % self.result_multiples[0] or n % self.result_multiples[1]:
             once += self.odd_tile * tiles
+        once += self.load_a * -(-m * k * batch // BLOCK) + self.load_b * -(-k * n * batch // BLOCK)
         return once + each_step * -(-k // self.depth)
 
 
@@ -157,9 +169,10 @@ def _limit(formula: TimeFormula, extent: int) -> int:
     rate = (formula.tile + formula.odd_tile) * tiles + formula.tile_step * tile_steps
     rate += formula.wave * tiles / formula.units
     rate += (formula.step + formula.odd_step) * steps
+    rate += Fraction(formula.load_a + formula.load_b, BLOCK * extent)
     for waves in (*formula.waves, *formula.odd_waves):  # a wave may have a single tile
         rate += waves.step * (tile_steps / waves.slots + steps)
-    once = formula.launch + formula.wave
+    once = formula.launch + formula.wave + formula.load_a + formula.load_b
     most = math.floor((INT64_MAX - once) / rate) if rate else INT64_MAX
     return min(most, INT64_MAX - 1)
 

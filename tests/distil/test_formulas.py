@@ -59,6 +59,21 @@ def test_a_name_tells_how_many_share_a_sum(make_table: MakeTable) -> None:
     assert (fitted.depth, fitted.units) == (64, 8)
 
 
+def test_kernels_that_pack_first_have_a_rate_for_the_elements(make_table: MakeTable) -> None:
+    table = make_table(200, kernels=1)
+    packing = replace(KNOWN, load_a=4 * 10**8, load_b=2 * 10**8)
+    truth = np.array([packing.femtoseconds(*size) / 1e15 for size in table.sizes])
+    packs = replace(table.kernels[0], name="Cij_Aik_Bkj_SB_MT32x16x8_WGM1_WPG1x2_WPT32x8")
+    table = replace(table, kernels=(packs,), seconds=truth[:, None])
+
+    found = fit_formula(table, 0, (32, 16, 8), SETTINGS)
+
+    again = np.array([found.femtoseconds(*size) / 1e15 for size in table.sizes])
+    assert found.load_a == pytest.approx(packing.load_a, rel=0.05)
+    assert found.load_b == pytest.approx(packing.load_b, rel=0.05)
+    assert np.abs(again / truth - 1).max() < 0.02
+
+
 @pytest.mark.parametrize("gaps", [False, True])
 def test_rates_that_made_the_times_are_found_again(make_table: MakeTable, gaps: bool) -> None:
     table = make_table(200)

@@ -194,6 +194,8 @@ def random_formula(rng: np.random.Generator) -> TimeFormula:
         units=132,
         result_multiples=[(1, 1), (4, 1), (1, 2)][rng.integers(3)],
         odd_tile=rate(23),
+        load_a=int(rng.choice([0, 1200])),
+        load_b=rate(12),
     )
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mltune.errors import UsageError
-from mltune.kernel.name import kernel_name, parse_kernel_name
+from mltune.kernel.name import kernel_name, packs_operands, parse_kernel_name
 from mltune.problem import Precision, gemm
 from mltune.space import Config
 
@@ -87,3 +87,15 @@ def test_what_is_no_name_is_refused(name: str, words: str) -> None:
 def test_a_parameter_without_abbreviation_is_refused() -> None:
     with pytest.raises(UsageError, match="'no_such' has no abbreviation"):
         kernel_name(gemm(Precision.SINGLE), _with(no_such=32))
+
+
+@pytest.mark.parametrize(
+    ("name", "packs"),
+    [
+        ("Cij_Aik_Bjk_SB_MT128x128x32_GSU1_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64", True),
+        ("Cij_Aik_Bkj_HB_MT384x64x64_DR0_GSU1_LB4_PK0_WGM1_WPG2x1_WPT192x64", False),
+        ("Cij_Aik_Bjk_SB_MT64x64x32_GSU1_LB3_MIK0_WGM8_WT64x32_WV1x2", False),
+    ],
+)
+def test_kernels_for_warp_groups_pack_in_single_precision(name: str, packs: bool) -> None:
+    assert packs_operands(name) is packs

@@ -32,12 +32,20 @@ def formula(**fields: Any) -> TimeFormula:
         ({"wave": 2, "units": 7}, 2 * math.ceil(30 / 7)),
         ({"result_multiples": (3, 8), "odd_tile": 5}, 0),
         ({"result_multiples": (4, 1), "odd_tile": 5}, 5 * 30),
+        ({"load_a": 3, "load_b": 7}, 3 * 1 + 7 * 1),
         ({"launch": 1, "tile": 2, "waves": (Waves(30, 3), Waves(29, 1))}, 1 + 60 + (3 + 2) * 4),
     ],
 )
 def test_counts_tiles_steps_and_waves(rates: dict[str, Any], expected: int) -> None:
     # 9 x 16 x 7 in five products: 3 x 2 tiles of each, 4 steps
     assert formula(**rates).femtoseconds(9, 16, 7, 5) == expected
+
+
+def test_parts_of_blocks_of_a_and_b_count_as_whole_ones() -> None:
+    asked = formula(load_a=3, load_b=7)
+
+    assert asked.femtoseconds(64, 1, 32, 2) == 3 * 4 + 7 * 1
+    assert asked.femtoseconds(64, 33, 32) == 3 * 2 + 7 * 2
 
 
 def test_the_least_time_wins_and_the_first_of_equals() -> None:
@@ -59,7 +67,8 @@ def test_no_time_within_the_limit_overflows(
         rows=rows, columns=columns, depth=depth, launch=launch, tile=tile, step=step,
         tile_step=tile_step, waves=(Waves(slots, wave),),
         multiples=(2, 2, 2), odd_step=wave, odd_waves=(Waves(slots, step),), wave=wave,
-        units=slots, result_multiples=(2, 2), odd_tile=step,
+        units=slots, result_multiples=(2, 2), odd_tile=step, load_a=step,
+        load_b=launch,
     )  # fmt: skip
     limit, pad = work_limit([asked]), padding([asked])
     longest = [data.draw(st.integers(0, 2**30)) for _ in range(2)]
