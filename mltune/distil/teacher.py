@@ -18,6 +18,7 @@ from mltune.distil.drawn_sizes import drawn_sizes
 from mltune.distil.fit import KEPT, Settings
 from mltune.distil.formula_times import log_seconds
 from mltune.distil.formulas import fit_formula
+from mltune.distil.likeness import kernel_covariance
 from mltune.distil.portfolio import cover
 from mltune.distil.residuals import Residuals
 from mltune.distil.rest_forest import RestForest
@@ -180,11 +181,12 @@ def learn(table: TimeTable, portfolio: tuple[int, ...], settings: Settings) -> T
     if np.isfinite(logs).sum(axis=0).min() < LEAST_TIMES:
         return Teacher(portfolio, tuple(formulas), None)
     expected = log_seconds(formulas, sizes)
+    alike = kernel_covariance([table.kernels[column] for column in portfolio])
     found: list[Teacher] = []
     for share in SHARES:
         rests = logs - _mixed(expected, share)
         offsets = _offsets(rests) if share < 1 else 0.0
-        residuals = Residuals.learn(sizes, rests - offsets, settings)
+        residuals = Residuals.learn(sizes, rests - offsets, settings, alike)
         found.append(Teacher(portfolio, tuple(formulas), residuals, share, offsets))
     best = min(found, key=lambda one: one.residuals.error if one.residuals else math.inf)
     if len(portfolio) == 1 or len(sizes) < LEAST_SIZES:

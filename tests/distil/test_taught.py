@@ -12,6 +12,7 @@ from mltune.distil.columns import columns
 from mltune.distil.drawn_sizes import MOST_WORK, drawn_sizes
 from mltune.distil.fit import Settings, folds
 from mltune.distil.formula_times import log_seconds
+from mltune.distil.likeness import OWN, SIMILAR, kernel_covariance
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.portfolio import cover
 from mltune.distil.residuals import Residuals, worst_alignment
@@ -22,6 +23,7 @@ from mltune.distil.teacher import Teacher, teach
 from mltune.problem import Precision, gemm
 from mltune.selector import Leaf, TimeFormula, Waves, feature_value, features, nodes
 from mltune.selector.selector import Split
+from mltune.space.config import Config
 from tests.distil.conftest import kernel
 
 MakeTable = Callable[..., TimeTable]
@@ -118,6 +120,47 @@ def test_rests_are_learned_with_a_doubt_that_grows_with_the_distance() -> None:
     far = np.array([[2.0**20, 1.0, 1.0, 1.0]])
     assert (learned.doubt(far) > learned.doubt(sizes[50:51])).all()
     assert (learned.doubt(sizes[:40])[:, 1] > learned.doubt(sizes[:40])[:, 0]).mean() > 0.9
+
+
+def test_a_kernel_learns_from_similar_ones_that_were_timed_elsewhere() -> None:
+    rng = np.random.default_rng(2)
+    sizes = np.column_stack([np.floor(2 ** rng.uniform(4, 10, (200, 3))), np.ones(200)])
+    slower = 0.2 * np.log2(sizes[:, 0] / sizes[:, 1])
+    noisy = np.outer(slower, [1.0, 1.0, -1.0]) + rng.normal(0, 0.02, (200, 3))
+    noisy[:97, 0] = noisy[103:, 2] = np.nan  # timed on three sizes, and on half of them
+    alike = np.array([[2.1, 2.0, 1.0], [2.0, 2.1, 1.0], [1.0, 1.0, 2.1]])
+
+    alone = Residuals.learn(sizes[:100], noisy[:100], SETTINGS)
+    together = Residuals.learn(sizes[:100], noisy[:100], SETTINGS, alike)
+
+    errors = [
+        np.abs(each.expect(sizes[100:])[:, 0] - slower[100:]).mean() for each in (alone, together)
+    ]
+    assert errors[1] < 0.3 * errors[0]
+    unrelated = Residuals.learn(sizes[:100], noisy[:100], SETTINGS, np.eye(3))
+    np.testing.assert_allclose(unrelated.expect(sizes), alone.expect(sizes), atol=1e-3)
+
+
+def test_kernels_are_as_alike_as_their_configs(make_table: MakeTable) -> None:
+    kernel = make_table(2, kernels=1).kernels[0]
+    configs: list[dict[str, int | str]] = [
+        {"tile": 64, "access": "cast"},
+        {"tile": 64, "access": "cast"},
+        {"tile": 128, "access": "cast"},
+        {"tile": 256, "access": "cast"},
+        {"tile": 256, "access": "vload", "split": 2},
+    ]
+
+    alike = kernel_covariance([replace(kernel, config=Config.of(each)) for each in configs])
+
+    np.testing.assert_allclose(alike, alike.T)
+    np.testing.assert_allclose(np.diag(alike), 1 + SIMILAR + OWN)
+    assert (np.linalg.eigvalsh(alike) > 0).all()
+    assert alike[0, 1] == 1 + SIMILAR
+    assert alike[0, 1] > alike[0, 2] > alike[0, 3] > alike[0, 4] > 1
+    other = replace(kernel, family="other", config=Config.of(configs[0]))
+    first = replace(kernel, config=Config.of(configs[0]))
+    assert kernel_covariance([first, other])[0, 1] < 1 + SIMILAR
 
 
 def test_rests_change_where_a_cache_is_full() -> None:
