@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from mltune.distil.table import TimeTable
 
 Array = NDArray[np.float64]
+Seed = int | tuple[int, ...]
 
 MOST = (30_000, 30_000, 60_000)
 """The largest m, n and k."""
@@ -29,7 +30,7 @@ _MULTIPLES = (1, 1, 1, 8, 16, 64)
 """Half of the sizes are multiples of 8, 16 or 64, as in real programs."""
 
 
-def drawn_sizes(count: int, table: TimeTable, seed: int, near: float = NEAR_MEASURED) -> Array:
+def drawn_sizes(count: int, table: TimeTable, seed: Seed, near: float = NEAR_MEASURED) -> Array:
     """Draw sizes.
 
     Args:

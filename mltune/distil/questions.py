@@ -19,11 +19,14 @@ from mltune.distil.columns import Columns
 from mltune.selector import Leaf, Split, Tree
 
 Array = NDArray[np.float64]
-Ranks = NDArray[np.int32]
+Ranks = NDArray[np.int16]
 Numbers = NDArray[np.intp]
 
 BINS = 512
 """The most thresholds of a feature that are tried."""
+
+_ROWS = 50_000
+"""Sizes whose costs are added up at a time, which limits the memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +57,7 @@ class Thresholds:
 
     def ranks(self, asked: Columns) -> Ranks:
         """Return the bins of sizes, a row for each and a column for each feature."""
-        found = np.empty((len(next(iter(asked.values()))), len(self.below)), dtype=np.int32)
+        found = np.empty((len(next(iter(asked.values()))), len(self.below)), dtype=np.int16)
         for column, (name, below) in enumerate(self.below.items()):
             found[:, column] = _bins(below, asked[name])
         return found
@@ -153,8 +156,7 @@ class Questions:
         anew = replace(self, feature=self.feature.copy(), rank=self.rank.copy())
         answers = self.sums(ranks, costs).argmin(axis=1)
         used = np.unique(self.feature[self.feature >= 0])
-        features = len(used)
-        bins = ranks[:, used] + np.arange(features, dtype=np.intp) * BINS
+        asked = ranks[:, used]
         inside = self.inside(ranks)
         current = np.empty(len(ranks), dtype=np.intp)
         """For each size, the answer of the largest subtree on its way whose splits were chosen
@@ -174,10 +176,7 @@ class Questions:
             differs = np.flatnonzero(lost)
             if not len(differs):
                 continue
-            more = np.repeat(lost[differs], features)
-            here = bins[rows[differs]].ravel()
-            in_bins = np.bincount(here, weights=more, minlength=features * BINS)
-            more_up_to = in_bins.reshape(features, BINS).cumsum(axis=1)
+            more_up_to = _by_bin(asked, rows[differs], lost[differs]).cumsum(axis=1)
             best, rank = divmod(int(more_up_to.argmin()), BINS)
             now = more_up_to[np.searchsorted(used, anew.feature[node]), anew.rank[node]]
             if more_up_to[best, rank] < now - 1e-9:
@@ -218,6 +217,18 @@ class Questions:
                 question = thresholds.question(int(self.feature[node]), int(self.rank[node]))
                 built[node] = Split(*question, low, high), low_cost + high_cost
         return built[0][0]
+
+
+def _by_bin(ranks: Ranks, rows: Numbers, costs: Array) -> Array:
+    """Return the sum of the costs of some rows by feature and bin."""
+    features = ranks.shape[1]
+    starts = np.arange(features) * BINS
+    found = np.zeros(features * BINS)
+    for first in range(0, len(rows), _ROWS):
+        part = slice(first, first + _ROWS)
+        bins = (ranks[rows[part]] + starts).ravel()
+        found += np.bincount(bins, np.repeat(costs[part], features), len(found))
+    return found.reshape(features, BINS)
 
 
 def _bins(below: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.intp]:

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mltune.distil.columns import Columns, columns
-from mltune.distil.drawn_sizes import drawn_sizes
+from mltune.distil.drawn_sizes import Seed, drawn_sizes
 from mltune.distil.fit import KEPT, Fitted, Settings
-from mltune.distil.questions import Questions, Thresholds
+from mltune.distil.questions import Questions, Ranks, Thresholds
 from mltune.distil.table import TimeTable
 from mltune.distil.teacher import Teacher, teach
 from mltune.selector import MAX_DEPTH, Leaf, Tree
@@ -27,15 +27,20 @@ Array = NDArray[np.float64]
 SIZES_EACH = 4000
 """Sizes drawn for each measured size; a teacher of few sizes is simple, and needs fewer."""
 
-LEAST_SIZES, MOST_SIZES = 16_000, 500_000
+LEAST_SIZES, MOST_SIZES = 16_000, 1_500_000
+"""With 500,000, trees of 24 kernels lost 0.23 to 0.26 % to their teachers (hgemm, dgemm and four
+runs of an H200, split 100), with three times as many 0.15 to 0.20 %.
+"""
+
+DRAWN_AT_ONCE = 250_000
 JUDGED_PART = 4
 """Trees that are only judged learn from 1 / this of the sizes, so their scores are not too good.
 """
 
-KEPT_PART = 3
-"""The tree sees 1 / this of the drawn sizes, mostly those where a wrong answer costs much by the
-formulas; their weight is lower in return. Four runs of an H200, split 100: a quarter lost 0.34 %
-to the teacher, a half 0.24 %, in 1.7 times the time.
+KEPT_SHARE = 0.4
+"""The tree sees this share of the drawn sizes, mostly those where a wrong answer costs much by the
+formulas; their weight is lower in return. Four runs of an H200, split 100: with 0.3 it lost 0.34 %
+to the teacher, with 0.6 0.24 %, in 1.7 times the time.
 """
 
 LEAST_CHANCE = 0.05
@@ -45,14 +50,14 @@ MOST_LEAVES = 1750
 """Before pruning; the code then takes less than 64 KB on x86-64."""
 
 GROWN_PART, LEAST_GROWN = 3, 8_000
-"""The classifier grows the tree on 1 / this of the kept sizes; the splits are optimised on all.
+"""The classifier grows the tree on 1 / this of the sizes; the splits are optimised on all.
 
 Four runs of an H200, split 100, 250,000 kept: 0.24 % lost to the teacher, with a sixth 0.28 %.
 """
 
 LEAST_IN_LEAF = 3
 CHECKED = 5
-"""One size in this many chooses no split, and is used to decide which splits to prune."""
+"""One kept size in this many chooses no split, and is used to decide which splits to prune."""
 
 MOST_COST, MOST_MEAN = 1.0, 0.1
 """Losses (log ratios) are cut at these values in a size's weight: that of the second best kernel,
@@ -94,12 +99,7 @@ def fit_taught(table: TimeTable, settings: Settings, part: int = JUDGED_PART) ->
     if len(teacher.portfolio) == 1:
         return Fitted(teacher.portfolio, Leaf(0))
     count = min(max(SIZES_EACH * len(table.sizes), LEAST_SIZES), MOST_SIZES) // part
-    drawn = drawn_sizes(count, table, settings.seed)
-    apart = np.arange(count) % CHECKED == 0
-    kept = count // KEPT_PART
-    lesson = Lesson.of(teacher, drawn[~apart], kept, settings.seed)
-    other = Lesson.of(teacher, drawn[apart], kept // (CHECKED - 1), settings.seed)
-    return Fitted(teacher.portfolio, _grow(lesson, other, settings.seed))
+    return Fitted(teacher.portfolio, _grow(_Course.of(teacher, table, count, settings.seed)))
 
 
 @lru_cache(maxsize=KEPT)
@@ -128,13 +128,8 @@ class Lesson:
     costs: Array
     counts: Array
 
-    @property
-    def total(self) -> Array:
-        """The costs, times the counts."""
-        return np.asarray(self.costs * self.counts[:, None])
-
     @classmethod
-    def of(cls, teacher: Teacher, sizes: Array, most: int | None = None, seed: int = 0) -> Lesson:
+    def of(cls, teacher: Teacher, sizes: Array, most: int | None = None, seed: Seed = 0) -> Lesson:
         """Predict the times of sizes by the teacher.
 
         Args:
@@ -186,20 +181,52 @@ def _chances(weights: Array, count: int) -> Array:
     return np.clip(weights / high, LEAST_CHANCE, 1.0)
 
 
-def _grow(lesson: Lesson, apart: Lesson, seed: int) -> Tree:
-    """Grow a tree on some sizes, optimise its splits on all, and prune it by all and `apart`."""
-    thresholds = Thresholds.of(lesson.asked)
-    ranks, ranks_apart = thresholds.ranks(lesson.asked), thresholds.ranks(apart.asked)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Course:
+    """Many lessons, in which a tree is grown.
+
+    Attributes:
+        thresholds: the possible splits.
+        ranks: of the sizes.
+        costs: as in a lesson.
+        counts: as in a lesson.
+        seed: of everything that is drawn.
+    """
+
+    thresholds: Thresholds
+    ranks: Ranks
+    costs: Array
+    counts: Array
+    seed: int
+
+    @classmethod
+    def of(cls, teacher: Teacher, table: TimeTable, count: int, seed: int) -> _Course:
+        """Draw sizes near those of a table and elsewhere, and keep `KEPT_SHARE` of them."""
+        thresholds: Thresholds | None = None
+        parts: list[tuple[Ranks, Array, Array]] = []
+        for first in range(0, count, DRAWN_AT_ONCE):
+            drawn = drawn_sizes(min(DRAWN_AT_ONCE, count - first), table, (seed, first))
+            lesson = Lesson.of(teacher, drawn, round(KEPT_SHARE * len(drawn)), (seed, first))
+            thresholds = thresholds or Thresholds.of(lesson.asked)
+            parts.append((thresholds.ranks(lesson.asked), lesson.costs, lesson.counts))
+        assert thresholds is not None
+        ranks, costs, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return cls(thresholds, ranks, costs, counts, seed)
+
+
+def _grow(course: _Course) -> Tree:
+    """Grow a tree on some sizes, optimise its splits on most, and prune it by all."""
+    apart = np.arange(len(course.ranks)) % CHECKED == 0
+    ranks, costs, counts = (each[~apart] for each in (course.ranks, course.costs, course.counts))
     grown_on = max(len(ranks) // GROWN_PART, min(len(ranks), LEAST_GROWN))
-    weights = _weights(lesson.costs) * lesson.counts
     questions = Questions.grown(
         ranks[:grown_on],
-        lesson.costs[:grown_on].argmin(axis=1),
-        weights[:grown_on],
+        costs[:grown_on].argmin(axis=1),
+        (_weights(costs) * counts)[:grown_on],
         max_leaves=MOST_LEAVES,
         max_depth=MAX_DEPTH - 1,
         least=LEAST_IN_LEAF,
-        seed=seed,
-    ).asked_anew(ranks, lesson.total)
-    sums = questions.sums(ranks, lesson.total)
-    return questions.pruned(sums + questions.sums(ranks_apart, apart.total), thresholds)
+        seed=course.seed,
+    ).asked_anew(ranks, costs * counts[:, None])
+    sums = questions.sums(course.ranks, course.costs * course.counts[:, None])
+    return questions.pruned(sums, course.thresholds)
