@@ -52,9 +52,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-kernels",
         type=positive,
-        default=16,
+        default=32,
         metavar="N",
-        help="the most kernels to ship (default: 16)",
+        help="the most kernels to ship (default: 32)",
     )
     add(
         "--max-depth",

@@ -40,7 +40,6 @@ _LEAST_SECONDS = 2.0
 """A resumed search with less time is not worth its start."""
 _BUDGET: int | None = None
 """Trials of a search: only the time ends it."""
-_MAX_KERNELS = 24
 
 
 class TuneSession:
@@ -277,7 +276,6 @@ class TuneSession:
         options = DistilOptions(
             runs=(folder,),
             output=self._selector_folder(part),
-            max_kernels=_MAX_KERNELS,
             seed=self._state.seed,
             known=self._pack(part),
         )
