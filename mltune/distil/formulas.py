@@ -28,13 +28,6 @@ ROUNDS = 3
 one.
 """
 
-LEAST_SHARE = 0.01
-"""A count with less than this mean share of a kernel's times is left out of its formula.
-
-This leaves out a quarter of all counts; on three sets of 131 to 432 sizes of an H200 they were
-overfitted.
-"""
-
 KERNELS = (1, 2, 4, 6, 8, 12, 16, 24)
 """The sizes of portfolios that are tried."""
 
@@ -162,7 +155,7 @@ def formula_of(
     loads = [packs * np.ceil(extent * k * batch / BLOCK) for extent in (m, n)]
     counts = [np.ones(len(m)), tiles, waves[0], odd_result * tiles, *loads]
     counts += [steps, tiles * steps, is_odd * steps, *of_waves, *(is_odd * w for w in of_waves)]
-    solved = _rates(np.stack(counts, axis=1), seconds, weights)
+    solved = _solve(np.stack(counts, axis=1), seconds, weights)
     launch, per_tile, wave, odd_tile, load_a, load_b, step, tile_step, odd_step, *rates = (
         round(rate) for rate in (solved * _FEMTO).tolist()
     )
@@ -187,18 +180,8 @@ def formula_of(
     )
 
 
-def _rates(counts: Array, seconds: Array, weights: Array) -> Array:
-    """Return the seconds per count, 0 for counts with less than `LEAST_SHARE` of the times."""
-    found = _solve(counts, seconds, weights)
-    parts = counts * found
-    kept = (parts / parts.sum(axis=1, keepdims=True)).mean(axis=0) >= LEAST_SHARE
-    rates = np.zeros_like(found)
-    rates[kept] = _solve(counts[:, kept], seconds, weights)
-    return rates
-
-
 def _solve(counts: Array, seconds: Array, weights: Array) -> Array:
-    """Run the rounds of `formula_of`."""
+    """Return the seconds per count, after the rounds of `formula_of`."""
     from scipy.optimize import nnls  # takes long to load
 
     expected = seconds
