@@ -24,7 +24,7 @@ from mltune.selector import MAX_DEPTH, Leaf, Tree
 
 Array = NDArray[np.float64]
 
-SIZES_EACH = 4000
+SIZES_EACH = 6000
 """Sizes drawn for each measured size; a teacher of few sizes is simple, and needs fewer."""
 
 LEAST_SIZES, MOST_SIZES = 16_000, 1_500_000
@@ -33,6 +33,8 @@ runs of an H200, split 100), with three times as many 0.15 to 0.20 %.
 """
 
 DRAWN_AT_ONCE = 250_000
+"""So that `distil` of 419 sizes and 33 kernels takes less than a gigabyte."""
+
 JUDGED_PART = 4
 """Trees that are only judged learn from 1 / this of the sizes, so their scores are not too good.
 """
