@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +38,15 @@ class _Known:
 
     def __init__(self, sizes: Array) -> None:
         self.m, self.n, self.k, self.batch = np.ascontiguousarray(sizes.T)
-        self.operands = self.m * self.k * self.batch, self.k * self.n * self.batch
         self._whole = sizes.T.astype(np.int64)
         self._parts: dict[tuple[int, int], Array] = {}
         self._rests: dict[tuple[int, ...], NDArray[np.bool_]] = {}
+
+    @cached_property
+    def blocks(self) -> tuple[Array, Array]:
+        """The blocks of A and of B, which few formulas need."""
+        terms = self.k * self.batch
+        return np.ceil(self.m * terms / BLOCK), np.ceil(terms * self.n / BLOCK)
 
     def parts(self, axis: int, step: int) -> Array:
         """Return how many steps cover an extent."""
@@ -67,8 +73,8 @@ def _femtoseconds(formula: TimeFormula, sizes: _Known) -> Array:
     once += formula.wave * np.ceil(tiles / formula.units)
     once += sizes.is_odd(formula.result_multiples) * (formula.odd_tile * tiles)
     if formula.load_a or formula.load_b:
-        blocks_a, blocks_b = (np.ceil(each / BLOCK) for each in sizes.operands)
-        once += formula.load_a * blocks_a + formula.load_b * blocks_b
+        of_a, of_b = sizes.blocks
+        once += formula.load_a * of_a + formula.load_b * of_b
     return np.asarray(np.maximum(once + each_step * sizes.parts(2, formula.depth), 1.0))
 
 

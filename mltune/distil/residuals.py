@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -180,6 +180,7 @@ class Residuals:
         groups: kernels that were timed on the same sizes: which sizes, and the inverse of their
             covariances.
         scale: variance of the residuals.
+        noise: variance of noise / variance of residuals.
         capacity: elements that a cache holds; None if no cache shows.
         error: sum of squared errors when each known residual is predicted from the others.
     """
@@ -188,24 +189,19 @@ class Residuals:
     pulls: Array
     groups: tuple[tuple[NDArray[np.intp], NDArray[np.intp], Array], ...]
     scale: Array
+    noise: float
     capacity: float | None
     error: float
     settings: Settings
 
     @classmethod
-    def learn(
-        cls, sizes: Array, rests: Array, settings: Settings, alike: Array | None = None
-    ) -> Residuals:
-        """Learn from measured times.
-
-        Noise and cache are chosen as if kernels told nothing about each other: that is exact and
-        fast, and no worse.
+    def learn(cls, sizes: Array, rests: Array, settings: Settings) -> Residuals:
+        """Learn from measured times, each kernel from its own.
 
         Args:
             sizes: m, n, k and batch, a row each.
             rests: log of measured time / formula's time by size and kernel; nan where unknown.
             settings: say which sizes are whole vectors.
-            alike: covariance of the kernels; None if they tell nothing about each other.
         """
         known, best = _best(Places.of(sizes, settings), rests, NOISES)
         capacity = None
@@ -215,10 +211,21 @@ class Residuals:
                 known, best, capacity = places, fit, candidate
         if capacity is not None:
             known, best = _best(known, rests, NOISES)
-        pulls = best.pulls
-        if alike is not None:
-            pulls = _joint_pulls(known.covariance(known), alike, rests, best.noise)
-        return cls(known, pulls, best.groups, best.scale, capacity, best.error, settings)
+        return cls(
+            known, best.pulls, best.groups, best.scale, best.noise, capacity, best.error, settings
+        )
+
+    def joined(self, rests: Array, alike: Array) -> Residuals:
+        """Return the same with kernels that learn from each other, too.
+
+        Noise and cache stay, as chosen without that: it is exact and fast, and no worse.
+
+        Args:
+            rests: those that it learned from.
+            alike: covariance of the kernels.
+        """
+        pulls = _joint_pulls(self.known.covariance(self.known), alike, rests, self.noise)
+        return replace(self, pulls=pulls)
 
     def expect(self, sizes: Array) -> Array:
         """Return the expected residuals, a row for each size and a column for each kernel.

@@ -181,23 +181,25 @@ def learn(table: TimeTable, portfolio: tuple[int, ...], settings: Settings) -> T
     if np.isfinite(logs).sum(axis=0).min() < LEAST_TIMES:
         return Teacher(portfolio, tuple(formulas), None)
     expected = log_seconds(formulas, sizes)
-    alike = kernel_covariance([table.kernels[column] for column in portfolio])
     found: list[Teacher] = []
     for share in SHARES:
         rests = logs - _mixed(expected, share)
         offsets = _offsets(rests) if share < 1 else 0.0
-        residuals = Residuals.learn(sizes, rests - offsets, settings, alike)
+        residuals = Residuals.learn(sizes, rests - offsets, settings)
         found.append(Teacher(portfolio, tuple(formulas), residuals, share, offsets))
     best = min(found, key=lambda one: one.residuals.error if one.residuals else math.inf)
+    assert best.residuals is not None
+    rests = logs - _mixed(expected, best.share) - best.offsets
+    alike = kernel_covariance([table.kernels[column] for column in portfolio])
+    best = replace(best, residuals=best.residuals.joined(rests, alike))
     if len(portfolio) == 1 or len(sizes) < LEAST_SIZES:
         return best
-    return _with_forest(best, sizes, logs, expected)
+    return _with_forest(best, sizes, rests, expected)
 
 
-def _with_forest(teacher: Teacher, sizes: Array, logs: Array, expected: Array) -> Teacher:
+def _with_forest(teacher: Teacher, sizes: Array, rests: Array, expected: Array) -> Teacher:
     """Let a forest learn the same residuals; those that nobody measured are the process's."""
     assert teacher.residuals is not None
-    rests = logs - _mixed(expected, teacher.share) - teacher.offsets
     filled = np.where(np.isfinite(rests), rests, teacher.residuals.expect(sizes))
     return replace(teacher, forest=RestForest.learn(teacher.formulas, sizes, expected, filled))
 

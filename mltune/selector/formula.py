@@ -121,7 +121,9 @@ class TimeFormula:
         once = self.launch + self.tile * tiles + self.wave * -(-tiles // self.units)
         if m % self.result_multiples[0] or n % self.result_multiples[1]:
             once += self.odd_tile * tiles
-        once += self.load_a * -(-m * k * batch // BLOCK) + self.load_b * -(-k * n * batch // BLOCK)
+        if self.load_a or self.load_b:  # of few kernels
+            once += self.load_a * -(-m * k * batch // BLOCK)
+            once += self.load_b * -(-k * n * batch // BLOCK)
         return once + each_step * -(-k // self.depth)
 
 

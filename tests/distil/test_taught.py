@@ -131,13 +131,13 @@ def test_a_kernel_learns_from_similar_ones_that_were_timed_elsewhere() -> None:
     alike = np.array([[2.1, 2.0, 1.0], [2.0, 2.1, 1.0], [1.0, 1.0, 2.1]])
 
     alone = Residuals.learn(sizes[:100], noisy[:100], SETTINGS)
-    together = Residuals.learn(sizes[:100], noisy[:100], SETTINGS, alike)
+    together = alone.joined(noisy[:100], alike)
 
     errors = [
         np.abs(each.expect(sizes[100:])[:, 0] - slower[100:]).mean() for each in (alone, together)
     ]
     assert errors[1] < 0.3 * errors[0]
-    unrelated = Residuals.learn(sizes[:100], noisy[:100], SETTINGS, np.eye(3))
+    unrelated = alone.joined(noisy[:100], np.eye(3))
     np.testing.assert_allclose(unrelated.expect(sizes), alone.expect(sizes), atol=1e-3)
 
 
