@@ -73,9 +73,9 @@ def global_split_of(name: str) -> int:
 
 
 def packs_operands(name: str) -> bool:
-    """Whether a kernel of this name packs A and B first, in a pass of its own.
+    """Whether it is a GPU kernel that packs A and B first: for warp groups, in single precision.
 
-    Of GPU kernels, those for warp groups do so in single precision.
+    Those of the family `packed`, for processors, are not counted.
     """
     return re.search(r"_SB_.*_WPG", name) is not None
 
