@@ -25,7 +25,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def side_by_side(function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+def side_by_side(
+    function: Callable[[T], R], items: Sequence[T], most: int = sys.maxsize
+) -> Iterator[R]:
     """Apply a function to items, and yield the results in the order of the items.
 
     As many items at a time are computed as there are cores. On systems other than Linux a process
@@ -34,11 +36,12 @@ def side_by_side(function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
     Args:
         function: its results and errors can be pickled; its other effects are lost.
         items: its arguments.
+        most: items at a time, where each takes much memory.
 
     Raises:
         MltuneError: if the system ended a copy.
     """
-    count = min(len(usable_cores()), len(items))
+    count = min(len(usable_cores()), len(items), most)
     if count < 2 or sys.platform != "linux":
         yield from map(function, items)
         return

@@ -47,6 +47,7 @@ class Recording:
         space: the name of the space's file without its suffix, likewise.
         leaders: configs that were the fastest on some size, to be tried first; they name their
             families.
+        is_own: whether it is of the same device and problem type as the search that it is for.
     """
 
     where: str
@@ -58,6 +59,7 @@ class Recording:
     family: str = ""
     space: str = ""
     leaders: tuple[Config, ...] = ()
+    is_own: bool = False
 
     @property
     def optimum_seconds(self) -> float | None:

@@ -43,7 +43,9 @@ _PATIENCE = 30
 _MOST_LEADERS = 64
 """Kernels of selectors and packs that are tried first."""
 _VAIN = 16
-"""After so many of them in a row that were the best on no size, no further ones come first."""
+"""After so many of them in a row that were the best on no size, no further ones come first, except
+those of the same device and problem type: a result has to be better than these.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -97,6 +99,7 @@ class UnionSampler(ConfigSampler):
         super().__init__(space, seed)
         transfers = transfers_of(space, priors, seed)
         self._leaders = leaders_of(space, priors)
+        self._own = frozenset(config for each in priors if each.is_own for config in each.leaders)
         self._vain = 0
         """How many leaders in a row were the best on no size."""
         self._contenders = [
@@ -148,21 +151,19 @@ class UnionSampler(ConfigSampler):
         config, sizes = self._start() or self._best() or (self._unvisited.draw(), self._all)
         if config is None:
             return None
+        is_first = self._total == 0
         self._note(config, sizes, is_mine=True)
         if len(self._all) > 1:
             study._storage.set_trial_user_attr(trial._trial_id, SIZES, list(sizes))
             # The caller and the pruner read this object, not the stored trial.
             trial.user_attrs[SIZES] = list(sizes)
-            if sizes == self._quick_first and self._can_be_slow:
-                best = np.exp(self._incumbents.best).tolist()
+            # The first one is what the gain is compared with, on all sizes.
+            if not is_first and sizes == self._quick_first and self._log and self._sign > 0:
+                times = self._incumbents.best
+                best = np.exp(times).tolist() if np.isfinite(times).all() else []
                 study._storage.set_trial_user_attr(trial._trial_id, BEST, best)
                 trial.user_attrs[BEST] = best
         return config
-
-    @property
-    def _can_be_slow(self) -> bool:
-        """Whether the best time of every size is known."""
-        return self._log and self._sign > 0 and bool(np.isfinite(self._incumbents.best).all())
 
     def _start(self) -> tuple[Config, tuple[int, ...]] | None:
         """Return the next default, leader, or config of the beginning space with fewest trials."""
@@ -175,10 +176,9 @@ class UnionSampler(ConfigSampler):
             default = one.space.default
             if default is not None and default in self._unvisited:
                 return default, self._quick_first
-        if self._vain < _VAIN:
-            for leader in self._leaders:
-                if leader in self._unvisited:
-                    return leader, self._quick_first
+        for leader in self._leaders:
+            if leader in self._unvisited and (leader in self._own or self._vain < _VAIN):
+                return leader, self._quick_first
         for one in starting:
             if (config := one.model.draw()) is not None:
                 return config, self._quick_first
@@ -246,7 +246,7 @@ class UnionSampler(ConfigSampler):
         before = self._incumbents.best
         for one in self._contenders:
             one.model.hear(config, trial, self._sign)
-        if config in self._leaders:
+        if config in self._leaders and config not in self._own:
             leads = bool((self._incumbents.best < before).any())
             self._vain = 0 if leads else self._vain + 1
         self._renew(config)
@@ -269,11 +269,13 @@ class UnionSampler(ConfigSampler):
 def leaders_of(space: UnionSpace, priors: Sequence[Recording]) -> tuple[Config, ...]:
     """Return the leaders of records that a union has: all of the first one, then in turns.
 
+    Those of the same device and problem type come before others.
+
     Raises:
         UsageError: when a record without times has no leader that the union has.
     """
     found = []
-    for prior in priors:
+    for prior in sorted(priors, key=lambda each: not each.is_own):
         own = [config for config in prior.leaders if config in space]
         if not own and not prior.points:
             raise UsageError(f"{prior.where}: none of its kernels is in the space '{space.name}'")
@@ -295,7 +297,8 @@ def transfers_of(
     One without times teaches nothing.
 
     Raises:
-        UsageError: when no space can learn from a record, with the reason.
+        UsageError: when no space can learn from a record, with the reason, and none has a leader
+            of it.
     """
     shared: list[list[Recording]] = [[] for _ in space.members]
     for prior in priors:
@@ -311,7 +314,10 @@ def transfers_of(
                 refusal = refusal or error
             else:
                 shared[number].append(prior)
-        if refusal is not None and not any(prior in found for found in shared):
+        is_used = any(prior in found for found in shared) or any(
+            config in space for config in prior.leaders
+        )
+        if refusal is not None and not is_used:
             raise refusal
     return [
         Transfer(member, found, seed) if found else None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from mltune.compat.foreign import read_recording
-from mltune.errors import UsageError
+from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.parameters.declared import DECLARED
-from mltune.measurement import Phase, Status
+from mltune.measurement import Measurement, Phase, Status
 from mltune.measurement.recording import Point, Recording
 from mltune.problem import problem_type_name
 from mltune.run.run import Run
@@ -22,13 +23,17 @@ from mltune.space.union import FAMILY, UnionSpace, with_family
 from mltune.tuning.recorder import from_records
 from mltune.tuning.trial import group_trials, values_over_all_sizes
 
+_AS_FAST = 0.02
+_MOST_FASTEST = 32
+
 
 def read_any(path: Path) -> Recording:
     """Read a file of another tuner, or a run folder or a selector of mltune.
 
     A selector has kernels to try first, and no times. For a run, a config's time is the geometric
     mean over the run's sizes; see `values_over_all_sizes` for one that was not timed on all of
-    them. The configs of a run of several spaces name their families.
+    them. The configs of a run of several spaces name their families. A run's kernels that are the
+    fastest on some size are tried first, too.
 
     Raises:
         UsageError: when it cannot be read, or is empty.
@@ -40,7 +45,8 @@ def read_any(path: Path) -> Recording:
         return read_recording(path)
     with Run.open(path) as run:
         info = run.info
-        readable, damaged = run.store.salvage(Phase.SEARCH)
+        every, damaged = run.store.salvage()
+    readable = [row for row in every if row.phase == Phase.SEARCH]
     if info.family != HANDWRITTEN:
         # Hand-written kernels have parameters of their own.
         readable = [row for row in readable if row.family != HANDWRITTEN]
@@ -65,6 +71,23 @@ def read_any(path: Path) -> Recording:
         notes=tuple(damaged),
         family=info.family,
         space=Path(info.space).stem,
+        leaders=_fastest(every),
+    )
+
+
+def _fastest(rows: Sequence[Measurement]) -> tuple[Config, ...]:
+    """Return few configs that are the fastest, or nearly so, on all sizes of a run."""
+    from mltune.distil import TimeTable
+    from mltune.distil.portfolio import cover
+
+    try:
+        table = TimeTable.from_measurements(rows, sparse=True)
+    except (UsageError, NoCorrectConfigError):
+        return ()
+    columns = cover(table, tolerance=_AS_FAST, max_kernels=_MOST_FASTEST)
+    kernels = (table.kernels[column] for column in columns)
+    return tuple(
+        with_family(each.config, each.family) for each in kernels if each.family != HANDWRITTEN
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +115,11 @@ def sampler_of(info: RunInfo, space: SearchSpace, seed: int, note: Note) -> Conf
 
     priors = read_priors(info, note)
     if isinstance(space, UnionSpace):
-        priors = [suited(prior, space) for prior in priors]
+        here = (info.device.name, problem_type_name(info.contraction))
+        priors = [
+            replace(suited(prior, space), is_own=(prior.device, prior.problem) == here)
+            for prior in priors
+        ]
     return make_sampler(
         info.sampler,
         space,

@@ -160,9 +160,7 @@ class SearchResult:
         }
 
 
-def search(
-    options: SearchOptions, show: Show, note: Note, opening: Opening | None = None
-) -> SearchResult:
+def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
     """Search the space of a run, new or resumed, and record every measurement.
 
     Ctrl-C ends it early, with the results so far.
@@ -171,7 +169,6 @@ def search(
         options: of the verb.
         show: called with the progress after every trial.
         note: called with lines of text, such as the run's folder.
-        opening: of the device with as many builders, if it has begun already.
 
     Raises:
         UsageError: when an option, a file or the folder is wrong.
@@ -182,7 +179,7 @@ def search(
     started = time.monotonic()
     stopped, gain = "", None
     with ExitStack() as stack:
-        workers = None
+        workers = opening = None
         if options.device == ALL_DEVICES:
             check_options(options)
             if not options.resume:

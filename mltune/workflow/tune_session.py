@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +14,9 @@ from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, Usag
 from mltune.export import SET_WRITERS
 from mltune.files import write_atomically
 from mltune.run.run import INFO_NAME
-from mltune.runner.opening import Opening
-from mltune.selector.pack import SELECTOR_NAME
+from mltune.side_by_side import side_by_side
 from mltune.space.shipped import AUTO
-from mltune.tuning.progress import Progress, Show
+from mltune.tuning.progress import Progress, Show, ignore_progress
 from mltune.tuning.search_options import SHIPPED_PRIORS, SearchOptions
 from mltune.tuning.stop_reason import StopReason
 from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
@@ -38,6 +36,8 @@ _LEAST_COMPARING = 0.05
 _MOST_OF_LEAST = 30.0
 _LEAST_SECONDS = 2.0
 """A resumed search with less time is not worth its start."""
+_MOST_DISTILLED = 4
+"""Problem types at a time: each takes up to a gigabyte."""
 _BUDGET: int | None = None
 """Trials of a search: only the time ends it."""
 
@@ -61,8 +61,6 @@ class TuneSession:
         self._started = time.monotonic()
         self._interrupted = False
         self._stopped = ""
-        self._distilled: dict[int, DistilResult] = {}
-        self._opening: Opening | None = None
 
     @property
     def _spent(self) -> float:
@@ -79,9 +77,6 @@ class TuneSession:
             if self._interrupted or self._stopped:
                 break
             self._search(number)
-            self._open_ahead(number + 1)
-            self._distil_early(number)
-        self._close_ahead()
         distilled = self._all_distilled()
         comparing = min(_MOST_OF_LEAST, _LEAST_COMPARING * self._state.seconds)
         against: tuple[Against, ...] = ()
@@ -134,6 +129,9 @@ class TuneSession:
     def _run_folder(self, part: Part) -> Path:
         return self._folder / "runs" / part.name
 
+    def _has_begun(self, part: Part) -> bool:
+        return (self._run_folder(part) / INFO_NAME).exists()
+
     def _selector_folder(self, part: Part) -> Path:
         return self._folder / "selectors" / part.name
 
@@ -154,7 +152,7 @@ class TuneSession:
         part, before = self._state.parts[number], self._state.searched[number]
         seconds = self._seconds_for(number)
         folder = self._run_folder(part)
-        resume = (folder / INFO_NAME).exists()
+        resume = self._has_begun(part)
         if seconds < _LEAST_SECONDS:
             return
         self._note(f"{part.name} ({number + 1} of {len(self._state.parts)}): {seconds:.0f} s")
@@ -166,7 +164,6 @@ class TuneSession:
                 self._options(part, folder, seconds, resume=resume),
                 self._whole(part.name, number),
                 lambda line: None,
-                self._opening,
             )
             self._interrupted, self._stopped = result.interrupted, result.stopped
         except KeyboardInterrupt:
@@ -175,8 +172,6 @@ class TuneSession:
             raise
         except MltuneError as error:  # other problem types may still work
             failure = str(error)
-        finally:
-            self._close_ahead()
         searched = replace(
             before, seconds=before.seconds + time.monotonic() - began, failure=failure
         )
@@ -215,14 +210,20 @@ class TuneSession:
         )
 
     def _known(self, part: Part) -> tuple[Path, ...]:
-        """The selectors of other problem types of the same precision, the newest first."""
-        precision = part.contraction.precision
+        """The runs of other problem types of the same precision, the newest first.
+
+        A search of a single space does not try their kernels.
+        """
+        if self._state.spaces != (AUTO,) and len(self._state.spaces) == 1:
+            return ()
         others = [
-            self._selector_folder(each) / SELECTOR_NAME
-            for each in reversed(self._state.parts)
-            if each.contraction.precision == precision and each.name != part.name
+            self._run_folder(each)
+            for each, searched in zip(self._state.parts, self._state.searched, strict=True)
+            if each.contraction.precision is part.contraction.precision
+            and each.name != part.name
+            and searched.trials
         ]
-        return tuple(path for path in others if path.exists())
+        return (*reversed(others),)
 
     def _pack(self, part: Part) -> Path | None:
         """The pack of this device, unless the user chose the spaces of the kernels."""
@@ -242,64 +243,45 @@ class TuneSession:
 
         return shown
 
-    def _open_ahead(self, number: int) -> None:
-        """Let the processes of the next search begin while kernels are chosen.
-
-        On a GPU they take seconds. A processor would choose more slowly meanwhile.
-        """
-        if self._interrupted or self._stopped or self._entry.info.kind == "cpu":
-            return
-        if number < len(self._state.parts) and self._seconds_for(number) >= _LEAST_SECONDS:
-            self._opening = Opening(self._state.device, builders=None)
-
-    def _close_ahead(self) -> None:
-        """End processes that no search has taken; of those that one took nothing is left."""
-        if self._opening is not None:
-            self._opening.close()
-        self._opening = None
-
-    def _distil_early(self, number: int) -> None:
-        """Distil between searches: the kernels are tried first for the next problem type."""
-        if self._interrupted or self._stopped:
-            return
-        try:
-            self._distil(number)
-        except KeyboardInterrupt:
-            self._interrupted = True
-
-    def _distil(self, number: int) -> None:
-        """Distil what has a right kernel."""
+    def _distil(self, number: int) -> DistilResult | None:
+        """Distil what has a right kernel; None if nothing has."""
         part = self._state.parts[number]
-        folder = self._run_folder(part)
-        if not (folder / INFO_NAME).exists():
-            return
         options = DistilOptions(
-            runs=(folder,),
+            runs=(self._run_folder(part),),
             output=self._selector_folder(part),
             seed=self._state.seed,
             known=self._pack(part),
         )
-        with suppress(NoCorrectConfigError):
-            try:
-                result = distil_runs(options, self._whole(part.name, number))
-                self._distilled[number] = result
-                if result.kept:
-                    self._note(f"{part.name}: {result.kept}")
-            except UsageError:  # there is no measurement
-                if self._state.searched[number].trials:
-                    raise
+        try:
+            return distil_runs(options, ignore_progress)
+        except NoCorrectConfigError:
+            return None
+        except UsageError:  # there is no measurement
+            if self._state.searched[number].trials:
+                raise
+            return None
 
     def _all_distilled(self) -> dict[int, DistilResult]:
-        """Distil what is left, by the number of the part."""
-        for number in range(len(self._state.parts)):
-            if number not in self._distilled:
-                self._distil(number)
-        if not self._distilled:
+        """Distil all runs, by the number of the part, several at a time."""
+        parts = self._state.parts
+        begun = [i for i, part in enumerate(parts) if self._has_begun(part)]
+        distilled: dict[int, DistilResult] = {}
+        results = side_by_side(self._distil, begun, _MOST_DISTILLED)
+        for done in range(len(begun)):
+            left = max(0.0, self._end - time.monotonic())
+            self._show(Progress(phase="distil", done=done, total=len(begun), seconds_left=left))
+            result = next(results)
+            if result is None:
+                continue
+            distilled[begun[done]] = result
+            if result.kept:
+                self._note(f"{parts[begun[done]].name}: {result.kept}")
+        if not distilled:
             reasons = [each.failure for each in self._state.searched if each.failure]
             if self._interrupted:
                 raise KeyboardInterrupt
             raise NoCorrectConfigError(f"{self._folder}: nothing was found ({'; '.join(reasons)})")
-        return dict(sorted(self._distilled.items()))
+        return distilled
 
     def _export(self, tuned: Sequence[Tuned]) -> tuple[tuple[Written, ...], tuple[str, ...]]:
         """Write the libraries; if one cannot be written, the others still are."""

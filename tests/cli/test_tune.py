@@ -202,6 +202,8 @@ def test_a_short_search_keeps_the_pack_of_the_device(
     monkeypatch.setattr("mltune.workflow.known_pack.packs", lambda: (pack.parent,))
     monkeypatch.setattr("mltune.workflow.tune_session.AUTO", str(quick_space))
     monkeypatch.setattr("mltune.workflow.tune_session._BUDGET", 1)
+    # A single space learns from no run with a single trial.
+    monkeypatch.setattr("mltune.workflow.tune_session.TuneSession._known", lambda *_: ())
 
     done = mltune(*whole)
 

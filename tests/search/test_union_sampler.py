@@ -61,6 +61,24 @@ def test_the_first_proposals_are_the_defaults() -> None:
     assert configs == [Config.of({"family": family, "x": 10, "y": 10}) for family in FAMILIES]
 
 
+def test_defaults_that_are_asked_together_end_by_the_first_result() -> None:
+    asked = Asked(UnionSampler(SPACE, 0, (1,) * len(SIZES)), len(SIZES))
+    first, second = asked.ask(), asked.ask()
+    assert first is not None
+    assert second is not None
+    assert BEST not in asked.trials[0].user_attrs  # timed on all
+    asked.tell(first, seconds(first.config))
+
+    timed: list[int] = []
+    for size in second.sizes or ():
+        if timed and second.should_prune():
+            break
+        second.report(size, 4 * seconds(first.config)[size])
+        timed.append(size)
+
+    assert timed == [0, 1, 2]
+
+
 @pytest.mark.long
 def test_trials_go_to_the_family_that_gains() -> None:
     _, configs = searched(60)
@@ -136,8 +154,8 @@ def known(*places: tuple[int, int]) -> Recording:
     return Recording(where="selector", problem="", device="", points=(), leaders=leaders)
 
 
-def proposed(prior: Recording, trials: int) -> list[Config]:
-    asked = Asked(UnionSampler(SPACE, 0, (1,) * len(SIZES), [prior]), len(SIZES))
+def proposed(trials: int, *priors: Recording) -> list[Config]:
+    asked = Asked(UnionSampler(SPACE, 0, (1,) * len(SIZES), priors), len(SIZES))
     steps = asked.steps(
         lambda config, sizes: {size: seconds(config)[size] for size in sizes}, trials
     )
@@ -147,16 +165,26 @@ def proposed(prior: Recording, trials: int) -> list[Config]:
 def test_leaders_of_a_selector_follow_the_defaults() -> None:
     prior = known((4, 15), (5, 15))
 
-    assert tuple(proposed(prior, 5)[3:]) == prior.leaders
+    assert tuple(proposed(5, prior)[3:]) == prior.leaders
 
 
 def test_leaders_that_lead_nowhere_come_first_no_longer() -> None:
     prior = known(*((x, y) for x in (18, 19) for y in range(20)))
 
-    configs = proposed(prior, 40)
+    configs = proposed(40, prior)
 
     assert set(configs[3:19]) == set(prior.leaders[:16])
     assert len(set(prior.leaders) & set(configs[19:])) < 5
+
+
+def test_all_leaders_of_the_same_device_and_problem_type_come_first() -> None:
+    others = known((4, 15), (5, 15))
+    own = replace(known(*((x, y) for x in (18, 19) for y in range(20))), is_own=True)
+
+    configs = proposed(45, others, own)
+
+    assert tuple(configs[3:43]) == own.leaders
+    assert tuple(configs[43:]) == others.leaders
 
 
 def test_a_selector_without_a_kernel_of_the_space_is_refused() -> None:
