@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +12,14 @@ from mltune.distil.table import UNSAFE
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.needs import lacks
+from mltune.kernel.parameters.declared import DECLARED
 from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import Contraction, problem_type_name
 from mltune.selector import PortfolioKernel, Selector
 from mltune.selector.json import read_selector
 from mltune.selector.pack import SELECTOR_NAME, packs
 from mltune.selector.restricted import without
+from mltune.space.config import Config
 from mltune.workflow.expected_times import with_expected
 
 
@@ -40,17 +42,34 @@ def usable(
     Args:
         known: of a pack.
         device: to run on.
-        rows: a kernel that was wrong, crashed or never worked there is left out.
+        rows: a kernel that was wrong, crashed or never worked there is left out. The others have
+            the names that they have there.
     """
+    measured = {_whole(row.family, row.config): row for row in rows}
     worked = {row.kernel for row in rows if row.status is Status.OK}
     failed = {row.kernel for row in rows if row.status is not Status.OK}
     unsafe = {row.kernel for row in rows if row.status in UNSAFE} | failed - worked
-    found = [_as_written(known.contraction, each, device) for each in known.portfolio]
+    kernels = [_as_measured(each, measured) for each in known.portfolio]
+    found = [_as_written(known.contraction, each, device) for each in kernels]
     out = {i for i, each in enumerate(found) if each is None or each.name in unsafe}
     if len(out) == len(found):
         return None
     written = tuple(new or old for new, old in zip(found, known.portfolio, strict=True))
     return without(replace(known, portfolio=written), out)[0]
+
+
+def _whole(family: str, config: Config) -> tuple[str, Config]:
+    """Return a kernel's identity: its config with the defaults of parameters that it lacks."""
+    defaults = DECLARED[family].defaults if family in DECLARED else {}
+    return family, Config.of({**defaults, **config})
+
+
+def _as_measured(
+    entry: PortfolioKernel, measured: Mapping[tuple[str, Config], Measurement]
+) -> PortfolioKernel:
+    """Return a kernel as a search names it: there its config has all parameters of a space."""
+    row = measured.get(_whole(entry.family, entry.config))
+    return entry if row is None else replace(entry, name=row.kernel, config=row.config)
 
 
 def _as_written(
