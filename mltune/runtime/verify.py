@@ -10,6 +10,7 @@ import pyopencl as cl
 
 from mltune.device import DeviceEntry
 from mltune.device.opencl.listing import driver_device
+from mltune.runtime.ahead import built_ahead
 from mltune.runtime.here import SLOW_FACTOR
 from mltune.runtime.tuned_gemm import load
 from mltune.selector.speeds import Speed
@@ -67,6 +68,9 @@ def verify(selector: Path, entry: DeviceEntry) -> Verified:
     """
     tuned = load(selector, check=False)
     queue = cl.CommandQueue(cl.Context([driver_device(entry)]))
+    # A processor compiles at a kernel's first launch, whoever has built it.
+    with built_ahead(tuned.launched if entry.info.kind != "cpu" else (), queue.device):
+        pass
     here = tuned.settle(queue, anew=True)
     names = [kernel.name for kernel in tuned.kernels]
     return Verified(
