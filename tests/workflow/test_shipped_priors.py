@@ -62,13 +62,13 @@ def test_every_prior_of_the_index_can_be_read() -> None:
             "mma-nvidia",
             H100,
             "sgemm_nt",
-            {"sgemm-nt-nvidia-h100-2-mma-nvidia", "sgemm-nt-nvidia-h100-mma-nvidia"},
+            {"sgemm-nt-nvidia-h100-mma-nvidia"},  # of two days
         ),
         (
             "wgmma-nvidia",
             H200,
             "hgemm_nt",
-            {"hgemm-nt-nvidia-h100-wgmma-nvidia", "hgemm-nn-nvidia-h100-wgmma-nvidia"},
+            {"hgemm-nt-nvidia-h100-wgmma-nvidia", "hgemm-tt-nvidia-h100-wgmma-nvidia"},
         ),
         (
             "mma-nvidia",
