@@ -47,6 +47,7 @@ class Allowance:
     ) -> None:
         self._searched = frozenset(searched)
         self._others = tuple(others)
+        self._further = frozenset(others)
         self._share = share
         self._end = end
         self._search_seconds = 0.0
@@ -61,6 +62,14 @@ class Allowance:
     def begun(self) -> tuple[Problem, ...]:
         """The further sizes that something was measured on."""
         return tuple(problem for problem in self._others if problem in self._seconds)
+
+    def is_further(self, problem: Problem) -> bool:
+        """Whether a size is one of the further ones."""
+        return problem in self._further
+
+    def has_time_again(self, problem: Problem, times: int) -> bool:
+        """Whether there is time to measure a further size so many times again."""
+        return times * self._seconds[problem] < self.left
 
     @property
     def total(self) -> float:

@@ -135,12 +135,34 @@ def test_the_leaders_go_on_until_their_share_is_used_and_are_resumed(
 
     labels = list(dict.fromkeys(row.problem.label for row in rows[len(before) :]))
     assert labels[:4] == ["8x8x8", "16x8x8", "24x8x8", "32x8x8"]
-    # Three rounds of half a second on each size: ten seconds are enough for six.
-    assert len(labels) == 2 + 6
+    # A round of half a second on each size: ten seconds are enough for 19.
+    assert len(labels) == 2 + 19
     assert [row.problem for row in cut_off] == [row.problem for row in rows]
     assert set(labels[1:]) <= set(runner.expected)
-    assert shown[-1].done == shown[-1].total == 8
-    assert info.met_on(row.problem for row in rows).cross_sizes == sizes[:6]
+    assert shown[-1].done == shown[-1].total == 21
+    assert info.met_on(row.problem for row in rows).cross_sizes == sizes[:19]
+
+
+def test_when_no_size_is_left_the_further_ones_are_measured_again(
+    make: Make, info: RunInfo
+) -> None:
+    sizes = tuple(replace(info.sizes[0], extents=(m, 8, 8)) for m in (24, 32, 40))
+    info = replace(info, cross_sizes=sizes, cross_share=0.25)
+    before = history(make)[:31]
+    before = [replace(row, config=before[0].config, trial=0) for row in before]
+
+    rows = list(before)
+    rounds(info, rows, TickingRunner(before, 30)).run(info.problems, ignore_progress)
+    cut_off = rows[: len(before) + 11]  # in the second round of a further size
+    again = TickingRunner(before, 30 + 0.5 * 11)
+    rounds(info, cut_off, again).run(info.problems, ignore_progress)
+
+    labels = [row.problem.label for row in rows[len(before) :]]
+    assert labels == [
+        *["8x8x8"] * 3, *["16x8x8"] * 3, "24x8x8", "32x8x8", "40x8x8",
+        *["24x8x8"] * 2, *["32x8x8"] * 2, *["40x8x8"] * 2,
+    ]  # fmt: skip
+    assert [row.problem for row in cut_off] == [row.problem for row in rows]
 
 
 def test_without_a_share_all_sizes_are_measured(make: Make, info: RunInfo) -> None:
