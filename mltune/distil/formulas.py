@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mltune.distil.fit import KEPT, PARTS, Fitted, Settings, folds
 from mltune.distil.portfolio import cover
 from mltune.distil.table import EXPECTED_WEIGHT, TimeTable
-from mltune.kernel.name import global_split_of, macro_tile_of, packs_operands
+from mltune.kernel.name import Blocking, blocking_of
 from mltune.selector import Leaf, TimeFormula, Waves, features
 from mltune.selector.formula import BLOCK
 
@@ -71,25 +71,18 @@ def _of_most(table: TimeTable, settings: Settings, max_kernels: int) -> Fitted:
     portfolio = cover(table, tolerance=settings.tolerance, max_kernels=max_kernels)
     largest = max(range(len(table.sizes)), key=lambda row: features(*table.sizes[row])["mnk"])
     tree = Leaf(int(np.argmin(table.log_ratios[largest, list(portfolio)])))
-    tiles = [macro_tile_of(table.kernels[column].name) for column in portfolio]
-    known = [tile for tile in tiles if tile is not None]
-    if len(known) < len(tiles):
-        return Fitted(portfolio, tree)
     formulas = []
-    for column, (side_0, side_1, depth) in zip(portfolio, known, strict=True):
-        rows, columns = (side_1, side_0) if settings.swapped else (side_0, side_1)
-        split = global_split_of(table.kernels[column].name)
-        formulas.append(fit_formula(table, column, (rows, columns, depth), settings, split))
+    for column in portfolio:
+        blocking = blocking_of(table.kernels[column].name)
+        if blocking is None:
+            return Fitted(portfolio, tree)
+        formulas.append(fit_formula(table, column, blocking, settings))
     return Fitted(portfolio, tree, tuple(formulas))
 
 
 @lru_cache(maxsize=4096)  # portfolios of different lengths share most kernels
 def fit_formula(
-    table: TimeTable,
-    column: int,
-    tile: tuple[int, int, int],
-    settings: Settings,
-    split: int = 1,
+    table: TimeTable, column: int, blocking: Blocking, settings: Settings
 ) -> TimeFormula:
     """Fit the formula of a kernel of a table.
 
@@ -99,28 +92,23 @@ def fit_formula(
     Args:
         table: the measured times.
         column: the kernel's.
-        tile: rows, columns and terms of a step.
+        blocking: of the kernel.
         settings: with the device's compute units, and where vectors can be read.
-        split: work-groups that share a tile's sums.
     """
     seconds = table.known[:, column]
     known = np.isfinite(seconds)
     is_expected = np.isnan(table.seconds[known, column])
     weights = table.size_weights[known] * np.where(is_expected, EXPECTED_WEIGHT, 1.0)
     sizes = np.array(table.sizes, dtype=np.float64)[known]
-    packs = packs_operands(table.kernels[column].name)
-    return formula_of(sizes, seconds[known], weights, tile, settings, split, packs=packs)
+    return formula_of(sizes, seconds[known], weights, blocking, settings)
 
 
 def formula_of(
     sizes: Array,
     seconds: Array,
     weights: Array,
-    tile: tuple[int, int, int],
+    blocking: Blocking,
     settings: Settings,
-    split: int = 1,
-    *,
-    packs: bool = False,
 ) -> TimeFormula:
     """Find the rates that nearly minimise the sum of squares of log(time / measured time).
 
@@ -130,29 +118,30 @@ def formula_of(
     prediction).
 
     Work-groups that share a sum count as one work-group with more terms in a step and a larger
-    part of a wave.
+    part of a wave. A kernel that packs A and B first has rates for their elements.
 
     Args:
         sizes: m, n, k and batch, a row each.
         seconds: by size.
         weights: by size.
-        tile: rows, columns and terms of a step.
+        blocking: of the kernel.
         settings: with the device's compute units, and where vectors can be read.
-        split: work-groups that share a tile's sums.
-        packs: whether it packs A and B first, in time that depends on their elements alone.
     """
     m, n, k, batch = sizes.T
-    rows, columns, depth = tile[0], tile[1], tile[2] * split
+    rows, columns = blocking.sides[::-1] if settings.swapped else blocking.sides
+    depth = blocking.depth * blocking.split
     tiles = np.ceil(m / rows) * np.ceil(n / columns) * batch
     steps = np.ceil(k / depth)
-    slots = [max(settings.compute_units * number // split, 1) for number in TILES_PER_UNIT]
+    slots = [
+        max(settings.compute_units * number // blocking.split, 1) for number in TILES_PER_UNIT
+    ]
     waves = [np.ceil(tiles / count) for count in slots]
     of_waves = [each * steps for each in waves]
     multiples = settings.multiples
     written = (1, multiples[1]) if settings.swapped else (multiples[0], 1)
     is_odd = (m % multiples[0] + n % multiples[1] + k % multiples[2]) > 0
     odd_result = (m % written[0] + n % written[1]) > 0
-    loads = [packs * np.ceil(extent * k * batch / BLOCK) for extent in (m, n)]
+    loads = [blocking.packs * np.ceil(extent * k * batch / BLOCK) for extent in (m, n)]
     counts = [np.ones(len(m)), tiles, waves[0], odd_result * tiles, *loads]
     counts += [steps, tiles * steps, is_odd * steps, *of_waves, *(is_odd * w for w in of_waves)]
     solved = _solve(np.stack(counts, axis=1), seconds, weights)

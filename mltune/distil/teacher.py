@@ -23,7 +23,7 @@ from mltune.distil.portfolio import cover
 from mltune.distil.residuals import Residuals
 from mltune.distil.rest_forest import RestForest
 from mltune.distil.table import LEAST_MET, Size, TimeTable
-from mltune.kernel.name import global_split_of, macro_tile_of
+from mltune.kernel.name import Blocking, blocking_of
 from mltune.selector import TimeFormula
 
 Array = NDArray[np.float64]
@@ -63,7 +63,7 @@ On splits 100 to 102 of six shipped runs the loss on held-out sizes was 0.01 % (
 LEAST_SIZES = 32
 """The fewest measured sizes for which a forest is grown."""
 
-_UNKNOWN_TILE = (1, 1, 1)
+_UNKNOWN = Blocking(sides=(1, 1), depth=1)
 """Of a kernel whose name has no tile: its formula counts elements of C and terms."""
 
 
@@ -171,11 +171,8 @@ def learn(table: TimeTable, portfolio: tuple[int, ...], settings: Settings) -> T
     """Learn from the measured times of some kernels."""
     formulas = []
     for column in portfolio:
-        name = table.kernels[column].name
-        side_0, side_1, depth = macro_tile_of(name) or _UNKNOWN_TILE
-        rows, columns = (side_1, side_0) if settings.swapped else (side_0, side_1)
-        tile = (rows, columns, depth)
-        formulas.append(fit_formula(table, column, tile, settings, global_split_of(name)))
+        blocking = blocking_of(table.kernels[column].name) or _UNKNOWN
+        formulas.append(fit_formula(table, column, blocking, settings))
     sizes = np.array(table.sizes, dtype=np.float64)
     logs = np.log(table.seconds[:, list(portfolio)])
     if np.isfinite(logs).sum(axis=0).min() < LEAST_TIMES:

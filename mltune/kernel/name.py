@@ -8,6 +8,7 @@ that the config leaves to its default is not in the name.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from mltune.errors import UsageError
 from mltune.kernel.parameters import DECLARED
@@ -60,24 +61,36 @@ def kernel_name(contraction: Contraction, config: Config) -> str:
     return "_".join((contraction.canonical().name, macro, *(words[key] for key in sorted(words))))
 
 
-def macro_tile_of(name: str) -> tuple[int, int, int] | None:
-    """Return the macro tile's sides and `depth_u` in a kernel's name; None for other names."""
-    found = re.search(rf"_MT({_DIGITS})x({_DIGITS})x({_DIGITS})(?:_|$)", name)
-    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """How a kernel divides its work, as its name tells.
 
-
-def global_split_of(name: str) -> int:
-    """Return how many work-groups share a sum, by a kernel's name; 1 if it is not in the name."""
-    found = re.search(rf"_GSU({_DIGITS})(?:_|$)", name)
-    return int(found[1]) if found else 1
-
-
-def packs_operands(name: str) -> bool:
-    """Whether it is a GPU kernel that packs A and B first: for warp groups, in single precision.
-
-    Those of the family `packed`, for processors, are not counted.
+    Attributes:
+        sides: of the macro tile, along d0 and d1.
+        depth: terms of a step, `depth_u`.
+        split: work-groups that share a sum.
+        packs: whether it is a GPU kernel that packs A and B first: for warp groups, in single
+            precision. Those of the family `packed`, for processors, are not counted.
     """
-    return re.search(r"_SB_.*_WPG", name) is not None
+
+    sides: tuple[int, int]
+    depth: int
+    split: int = 1
+    packs: bool = False
+
+
+def blocking_of(name: str) -> Blocking | None:
+    """Return the blocking of a kernel; None for names without a macro tile."""
+    tile = re.search(rf"_MT({_DIGITS})x({_DIGITS})x({_DIGITS})(?:_|$)", name)
+    if tile is None:
+        return None
+    split = re.search(rf"_GSU({_DIGITS})(?:_|$)", name)
+    return Blocking(
+        sides=(int(tile[1]), int(tile[2])),
+        depth=int(tile[3]),
+        split=int(split[1]) if split else 1,
+        packs=re.search(r"_SB_.*_WPG", name) is not None,
+    )
 
 
 def parse_kernel_name(name: str) -> tuple[Contraction, Config]:

@@ -29,7 +29,7 @@ from mltune.distil.formula_times import log_seconds
 from mltune.distil.formulas import formula_of
 from mltune.distil.table import EXPECTED_WEIGHT
 from mltune.distil.vectors import whole_vectors
-from mltune.kernel.name import global_split_of, macro_tile_of, packs_operands
+from mltune.kernel.name import blocking_of
 from mltune.problem import Problem
 from mltune.selector import TimeFormula
 from mltune.space import Config
@@ -82,9 +82,7 @@ class LeaderModel:
             swapped=contraction.swaps_operands,
             multiples=whole_vectors(contraction),
         )
-        self._kernels = [
-            (macro_tile_of(name), global_split_of(name), packs_operands(name)) for name in names
-        ]
+        self._blockings = [blocking_of(name) for name in names]
         self._sizes = np.array([(p.m, p.n, p.k, p.batch) for p in problems], dtype=np.float64)
         encoder = Encoder.of(configs)
         self._columns = encoder.names(device)
@@ -135,23 +133,18 @@ class LeaderModel:
     def _formulas(self, shown: Array, weights: Array) -> list[TimeFormula | None]:
         """Return a formula for each kernel; None if its name does not contain its tile."""
         found: list[TimeFormula | None] = []
-        for column, (tile, split, packs) in enumerate(self._kernels):
-            if tile is None:
+        for column, blocking in enumerate(self._blockings):
+            if blocking is None:
                 found.append(None)
                 continue
-            rows, columns, depth = tile
-            if self._settings.swapped:
-                rows, columns = columns, rows
             used = np.isfinite(shown[:, column])
             found.append(
                 formula_of(
                     self._sizes[used],
                     shown[used, column],
                     weights[used, column],
-                    (rows, columns, depth),
+                    blocking,
                     self._settings,
-                    split,
-                    packs=packs,
                 )
             )
         return found

@@ -30,7 +30,7 @@ from typing import Any
 
 from best_against import exact_selector  # type: ignore[import-not-found]  # lies beside this file
 
-from mltune.kernel.name import global_split_of
+from mltune.kernel.name import blocking_of
 from mltune.kernel.space_file import load_space
 from mltune.problem import parse_problem_type
 from mltune.problem.sizes import parse_sizes
@@ -190,9 +190,11 @@ def _print_rows(rows: Sequence[dict[str, Any]], against: str) -> None:
             continue
         ours, theirs = row["contestants"]["mltune"], row["contestants"][against]
         error = ours["relative_error"] / max(theirs["relative_error"], sys.float_info.min)
+        blocking = blocking_of(row["best"]["kernel"])
+        split = blocking.split if blocking else 1
         print(
             f"{head} {ours['kernel_gflops']:8,.0f} {theirs['kernel_gflops']:8,.0f} {ratio:7.3f} "
-            f"{error:7.2f}  {global_split_of(row['best']['kernel']):3d} a sum: "
+            f"{error:7.2f}  {split:3d} a sum: "
             f"{row['best']['family']} {row['best']['kernel'].partition('_SB_')[2]}"
         )
 

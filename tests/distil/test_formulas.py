@@ -7,6 +7,7 @@ import pytest
 from mltune.distil import TimeTable, distil
 from mltune.distil.fit import Settings
 from mltune.distil.formulas import fit_formula, fit_formulas
+from mltune.kernel.name import Blocking
 from mltune.problem import Precision, gemm
 from mltune.selector import TimeFormula, Waves
 
@@ -43,7 +44,9 @@ def test_work_groups_that_share_a_sum_make_longer_steps_and_smaller_waves(
     seconds = table.seconds.copy()
     seconds[:, 2] = truth
 
-    found = fit_formula(replace(table, seconds=seconds), 2, (32, 16, 8), SETTINGS, split=4)
+    found = fit_formula(
+        replace(table, seconds=seconds), 2, Blocking((32, 16), 8, split=4), SETTINGS
+    )
 
     again = np.array([found.femtoseconds(*size) / 1e15 for size in table.sizes])
     assert (found.depth, found.units) == (32, 16)
@@ -66,7 +69,7 @@ def test_kernels_that_pack_first_have_a_rate_for_the_elements(make_table: MakeTa
     packs = replace(table.kernels[0], name="Cij_Aik_Bkj_SB_MT32x16x8_WGM1_WPG1x2_WPT32x8")
     table = replace(table, kernels=(packs,), seconds=truth[:, None])
 
-    found = fit_formula(table, 0, (32, 16, 8), SETTINGS)
+    found = fit_formula(table, 0, Blocking((32, 16), 8, packs=True), SETTINGS)
 
     again = np.array([found.femtoseconds(*size) / 1e15 for size in table.sizes])
     assert found.load_a == pytest.approx(packing.load_a, rel=0.05)
@@ -81,7 +84,7 @@ def test_rates_that_made_the_times_are_found_again(make_table: MakeTable, gaps: 
     seconds = table.seconds.copy()
     seconds[:, 2] = np.where(gaps & (np.arange(200) % 2 == 0), np.nan, truth)
 
-    found = fit_formula(replace(table, seconds=seconds), 2, (32, 16, 8), SETTINGS)
+    found = fit_formula(replace(table, seconds=seconds), 2, Blocking((32, 16), 8), SETTINGS)
 
     again = np.array([found.femtoseconds(*size) / 1e15 for size in table.sizes])
     assert found.launch == pytest.approx(KNOWN.launch, rel=0.02)

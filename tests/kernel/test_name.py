@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mltune.errors import UsageError
-from mltune.kernel.name import kernel_name, packs_operands, parse_kernel_name
+from mltune.kernel.name import Blocking, blocking_of, kernel_name, parse_kernel_name
 from mltune.problem import Precision, gemm
 from mltune.space import Config
 
@@ -90,12 +90,18 @@ def test_a_parameter_without_abbreviation_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "packs"),
+    ("name", "blocking"),
     [
-        ("Cij_Aik_Bjk_SB_MT128x128x32_GSU1_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64", True),
-        ("Cij_Aik_Bkj_HB_MT384x64x64_DR0_GSU1_LB4_PK0_WGM1_WPG2x1_WPT192x64", False),
-        ("Cij_Aik_Bjk_SB_MT64x64x32_GSU1_LB3_MIK0_WGM8_WT64x32_WV1x2", False),
+        (
+            "Cij_Aik_Bjk_SB_MT128x64x32_GSU1_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x32",
+            Blocking((128, 64), 32, packs=True),
+        ),
+        ("Cij_Aik_Bkj_HB_MT384x64x64_DR0_GSU8_LB4_PK0_WPG2x1", Blocking((384, 64), 64, split=8)),
+        ("Cij_Aik_Bjk_SB_MT64x64x32_LB3_MIK0_WT64x32_WV1x2", Blocking((64, 64), 32)),
+        ("mine", None),
     ],
 )
-def test_kernels_for_warp_groups_pack_in_single_precision(name: str, packs: bool) -> None:
-    assert packs_operands(name) is packs
+def test_the_name_tells_how_a_kernel_divides_its_work(
+    name: str, blocking: Blocking | None
+) -> None:
+    assert blocking_of(name) == blocking
