@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -37,6 +38,13 @@ class Outcome:
 
 Command = Callable[..., Outcome]
 Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture(autouse=True)
+def usual_logging() -> Iterator[None]:
+    """After a command in this process, such as a quiet one, tests see all warnings again."""
+    yield
+    logging.getLogger().setLevel(logging.WARNING)
 
 
 @pytest.fixture
