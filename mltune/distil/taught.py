@@ -50,8 +50,8 @@ LEAST_CHANCE = 0.05
 """The least probability that a size is kept."""
 
 MOST_LEAVES = 1500
-"""Before pruning; the code of 48 kernels then takes less than 64 KB on x86-64 (gcc 12, -O2), without
-the map. With 1,750 it takes 71, and a tree loses 0.01 to 0.02 % less to its teacher.
+"""Before pruning; the code of 48 kernels then takes less than 64 KiB on x86-64 (gcc 12, -O2)
+without the map. With 1,750 it took 71, and a tree lost 0.01 to 0.02 % less to its teacher.
 """
 
 GROWN_PART, LEAST_GROWN = 3, 8_000
