@@ -12,7 +12,7 @@ from mltune.distil.table import UNSAFE
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.needs import lacks
-from mltune.kernel.parameters.declared import DECLARED
+from mltune.kernel.parameters.declared import defaults_of
 from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import Contraction, problem_type_name
 from mltune.selector import PortfolioKernel, Selector
@@ -60,8 +60,7 @@ def usable(
 
 def _whole(family: str, config: Config) -> tuple[str, Config]:
     """Return a kernel's identity: its config with the defaults of parameters that it lacks."""
-    defaults = DECLARED[family].defaults if family in DECLARED else {}
-    return family, Config.of({**defaults, **config})
+    return family, Config.of({**defaults_of(family), **config})
 
 
 def _as_measured(

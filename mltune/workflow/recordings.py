@@ -10,7 +10,7 @@ from pathlib import Path
 from mltune.compat.foreign import read_recording
 from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
-from mltune.kernel.parameters.declared import DECLARED
+from mltune.kernel.parameters.declared import defaults_of
 from mltune.measurement import Measurement, Phase, Status
 from mltune.measurement.recording import Point, Recording
 from mltune.problem import problem_type_name
@@ -119,7 +119,7 @@ def suited(recording: Recording, space: UnionSpace) -> Recording:
 
 def _suited(leader: Config, space: UnionSpace) -> Config:
     family = leader.word(FAMILY)
-    defaults = DECLARED[family].defaults if family in DECLARED else {}
+    defaults = defaults_of(family)
     whole = {**defaults, **leader}
     for member in space.of_family(family):
         names = {parameter.name for parameter in member.parameters}
