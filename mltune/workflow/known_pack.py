@@ -12,7 +12,7 @@ from mltune.distil.table import UNSAFE
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.needs import lacks
-from mltune.kernel.parameters.declared import defaults_of
+from mltune.kernel.parameters.declared import with_defaults
 from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import Contraction, problem_type_name
 from mltune.selector import PortfolioKernel, Selector
@@ -45,29 +45,31 @@ def usable(
         rows: a kernel that was wrong, crashed or never worked there is left out. The others have
             the names that they have there.
     """
-    measured = {_whole(row.family, row.config): row for row in rows}
+    measured = {_identity(row.family, row.config): row for row in rows}
     worked = {row.kernel for row in rows if row.status is Status.OK}
     failed = {row.kernel for row in rows if row.status is not Status.OK}
     unsafe = {row.kernel for row in rows if row.status in UNSAFE} | failed - worked
-    kernels = [_as_measured(each, measured) for each in known.portfolio]
-    found = [_as_written(known.contraction, each, device) for each in kernels]
-    out = {i for i, each in enumerate(found) if each is None or each.name in unsafe}
+    renamed = [_as_measured(each, measured) for each in known.portfolio]
+    found = [_as_written(known.contraction, each, device) for each in renamed]
+    names = [each.name if each else "" for each in found]
+    # Of two kernels that differ only in whether they state a default, the first has the work.
+    heirs = {i: names.index(name) for i, name in enumerate(names) if name in names[:i]}
+    out = {i for i, name in enumerate(names) if not name or name in unsafe} | {*heirs}
     if len(out) == len(found):
         return None
-    written = tuple(new or old for new, old in zip(found, known.portfolio, strict=True))
-    return without(replace(known, portfolio=written), out)[0]
+    written = tuple(each for i, each in enumerate(found) if each is not None and i not in out)
+    return replace(without(known, out, heirs)[0], portfolio=written)
 
 
-def _whole(family: str, config: Config) -> tuple[str, Config]:
-    """Return a kernel's identity: its config with the defaults of parameters that it lacks."""
-    return family, Config.of({**defaults_of(family), **config})
+def _identity(family: str, config: Config) -> tuple[str, Config]:
+    return family, with_defaults(family, config)
 
 
 def _as_measured(
     entry: PortfolioKernel, measured: Mapping[tuple[str, Config], Measurement]
 ) -> PortfolioKernel:
     """Return a kernel as a search names it: there its config has all parameters of a space."""
-    row = measured.get(_whole(entry.family, entry.config))
+    row = measured.get(_identity(entry.family, entry.config))
     return entry if row is None else replace(entry, name=row.kernel, config=row.config)
 
 

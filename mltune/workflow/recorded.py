@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mltune.device_info import DeviceInfo
 from mltune.distil.table import Size
 from mltune.errors import UsageError
+from mltune.kernel.families import FAMILIES
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.kernel.parameters.declared import with_defaults
 from mltune.measurement import Measurement, Phase
 from mltune.problem import Contraction, problem_type_name
 from mltune.run.run import Run
 from mltune.run.run_info import RunInfo
+from mltune.space.config import Config
 from mltune.tuning.progress import Show, Steps, ignore_progress
 
 
@@ -112,4 +115,36 @@ def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded
                     f"{folder}: its {what} is {value}, that of {folders[0]} is {expected}; "
                     "they cannot be used together"
                 )
-    return Recorded(tuple(infos), tuple(measurements))
+    return Recorded(tuple(infos), with_one_name(measurements))
+
+
+def with_one_name(rows: Iterable[Measurement]) -> tuple[Measurement, ...]:
+    """Give kernels that differ only in whether they state a default the name that states most.
+
+    A kernel keeps its name if this version of mltune would not write the same source for it.
+    """
+    rows = tuple(rows)
+    whole: dict[tuple[str, Config], Measurement] = {}
+    kernels = {row.kernel: row for row in rows}
+    for row in kernels.values():
+        key = (row.family, with_defaults(row.family, row.config))
+        if key not in whole or len(row.config) > len(whole[key].config):
+            whole[key] = row
+    twins: dict[str, Measurement] = {}
+    for name, row in kernels.items():
+        twin = whole[row.family, with_defaults(row.family, row.config)]
+        if twin.kernel != name and _is_written_today(row) and _is_written_today(twin):
+            twins[name] = twin
+    return tuple(_named(row, twins[row.kernel]) if row.kernel in twins else row for row in rows)
+
+
+def _named(row: Measurement, twin: Measurement) -> Measurement:
+    return replace(row, kernel=twin.kernel, config=twin.config, source_hash=twin.source_hash)
+
+
+def _is_written_today(row: Measurement) -> bool:
+    try:
+        kernel = FAMILIES[row.family].generate(row.problem.contraction, row.config)
+    except (KeyError, UsageError):
+        return False
+    return (kernel.name, kernel.source_hash) == (row.kernel, row.source_hash)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Precision, gemm
-from mltune.selector import Leaf, PortfolioKernel, Selector
+from mltune.selector import Leaf, PortfolioKernel, Selector, Split
 from mltune.space.config import Config
 from mltune.workflow.known_pack import usable
 from tests.devices import CPU
@@ -41,3 +41,22 @@ def test_a_kernel_has_the_name_that_the_search_gave_it() -> None:
     assert beside is not None
     assert alone.portfolio == (short,)
     assert beside.portfolio == (whole,)
+
+
+def test_a_kernel_that_a_pack_has_twice_is_one_kernel_beside_the_search() -> None:
+    """A pack that was pooled from runs whose spaces state different parameters has it twice."""
+    short, whole = written(SHORT), written(WHOLE)
+    pack = Selector(
+        contraction=SGEMM,
+        portfolio=(short, whole),
+        tree=Split("m", 10, Leaf(0), Leaf(1)),
+        exact=(((8, 8, 8, 1), 1),),
+    )
+    row = build_measurement(0, 64, 1e-3, config=WHOLE, kernel=whole.name)
+
+    found = usable(pack, CPU, [row])
+
+    assert found is not None
+    assert found.portfolio == (whole,)
+    assert found.exact == (((8, 8, 8, 1), 0),)
+    assert found.choose(20, 20, 20).kernel == whole

@@ -10,10 +10,13 @@ import pytest
 
 from mltune.distil import Size as TableSize
 from mltune.errors import UsageError
+from mltune.kernel.families import FAMILIES
 from mltune.measurement import Measurement
-from mltune.problem import Size, parse_problem_type
+from mltune.problem import Precision, Size, gemm, parse_problem_type
 from mltune.run.run_info import RunInfo
-from mltune.workflow.recorded import calls, read_runs
+from mltune.space.config import Config
+from mltune.workflow.recorded import calls, read_runs, with_one_name
+from tests.made_up import build_measurement
 
 Make = Callable[..., Measurement]
 Save = Callable[..., Path]
@@ -62,3 +65,38 @@ def test_a_size_is_called_as_often_as_any_run_says(info: RunInfo) -> None:
 
     assert found == {TableSize(8, 8, 8, 1): 5, TableSize(24, 8, 8, 1): 3}
     assert calls([info]) == {}
+
+
+def test_kernels_that_differ_in_a_stated_default_are_one() -> None:
+    short = generated({})
+    whole = generated({"global_split_u": 1})
+    older = replace(short, config=Config.of({**short.config, "depth_u": 16}), kernel="other")
+
+    rows = with_one_name([short, whole, older])
+
+    assert [row.kernel for row in rows] == [whole.kernel, whole.kernel, "other"]
+    assert rows[0].config == whole.config
+    assert rows[0].source_hash == whole.source_hash
+
+
+def test_a_kernel_of_another_version_keeps_its_name() -> None:
+    short = replace(generated({}), source_hash="0" * 16)
+    whole = generated({"global_split_u": 1})
+
+    assert with_one_name([short, whole]) == (short, whole)
+
+
+def generated(stated: dict[str, int]) -> Measurement:
+    """A measurement of a kernel of the tiled family, with some defaults stated."""
+    config = Config.of(
+        {
+            "work_group_0": 8, "work_group_1": 8, "thread_tile_0": 4, "thread_tile_1": 4,
+            "depth_u": 8, "vector_width": 1, "vector_access": "cast", "prefetch_global_read": 0,
+            "loop_unroll": 1, "multiply_add": "expr", "work_group_mapping": 1, "local_pad": 0,
+            **stated,
+        }
+    )  # fmt: skip
+    kernel = FAMILIES["tiled"].generate(gemm(Precision.SINGLE), config)
+    return build_measurement(
+        0, 64, 1e-3, config=config, kernel=kernel.name, source_hash=kernel.source_hash
+    )

@@ -1,7 +1,13 @@
-"""A kernel that keeps the device busy while the host enqueues what is to be timed."""
+"""A kernel that keeps the device busy while the host enqueues what is to be timed.
+
+It must not end too early. So its pace is the shortest that was ever seen: a pace that was measured
+while other programs disturbed the host, or the device's clock was low, made all sequences of a
+process five times as slow to measure, as each waited for the host and was taken again (H100).
+"""
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -19,7 +25,8 @@ __kernel void hold(__global uint *out, const uint steps)
     *out = x;
 }
 """
-_FIRST_STEPS = 200_000
+_FIRST_STEPS, _FIRST_LAUNCHES = 200_000, 5
+_COMPLETE = cl.command_execution_status.COMPLETE
 
 
 class Hold:
@@ -31,19 +38,33 @@ class Hold:
         self._out = cl.Buffer(queue.context, cl.mem_flags.WRITE_ONLY, size=4)
         self._kernel = cl.Kernel(built(queue.context, _SOURCE), "hold")
         self._launch = PassLaunch(self._kernel, (1,), (1,))
-        for _ in range(2):  # drivers that compile at the first launch do it then
+        self._has_times = bool(queue.properties & cl.command_queue_properties.PROFILING_ENABLE)
+        self._last: tuple[cl.Event, int] | None = None
+        self._pace = math.inf  # seconds of a step
+        for _ in range(_FIRST_LAUNCHES):
             queue.finish()
             begin = time.perf_counter()
             self._start(_FIRST_STEPS)
             queue.finish()
-            self._pace = (time.perf_counter() - begin) / _FIRST_STEPS
+            self._pace = min(self._pace, (time.perf_counter() - begin) / _FIRST_STEPS)
 
     def start(self, seconds: float) -> cl.Event:
-        """Keep the device busy for about so long; returns at once."""
+        """Keep the device busy for about so long, or longer; returns at once."""
+        self._learn()
         return self._start(min(round(seconds / self._pace), 2**32 - 1))
+
+    def _learn(self) -> None:
+        """Correct the pace by the last launch, if it is over and the queue took its time."""
+        if self._last is None or not self._has_times:
+            return
+        event, steps = self._last
+        if steps >= _FIRST_STEPS // 10 and event.command_execution_status == _COMPLETE:
+            spent = (event.profile.end - event.profile.start) * 1e-9
+            self._pace = min(self._pace, spent / steps) if spent > 0 else self._pace
 
     def _start(self, steps: int) -> cl.Event:
         set_arguments(self._kernel, (self._out, np.uint32(steps)))
         event = self._launch.start(self._queue)
         self._queue.flush()
+        self._last = (event, steps)
         return event
