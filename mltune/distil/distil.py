@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from mltune.distil.best import MOST_LOST, best_rule
 from mltune.distil.exact import LeftOut, exact_map, reserved
-from mltune.distil.fit import Fitted, Settings
+from mltune.distil.fit import Fitted, Memory, Settings
 from mltune.distil.leaf_losses import with_losses
 from mltune.distil.methods import AUTO, METHODS, TAUGHT, fit_rule
 from mltune.distil.regret import RegretRow, regret_table
@@ -50,6 +50,7 @@ def distil(
     held_out: float = 0.25,
     seed: int = 0,
     compute_units: int = 1,
+    memory: Memory | None = None,
     conditions: Sequence[tuple[str, str]] = (),
     on_step: Callable[[int, int], None] = lambda done, total: None,
 ) -> Distilled:
@@ -70,6 +71,7 @@ def distil(
         held_out: the share of the sizes that each judging fit does not see.
         seed: of the split into parts.
         compute_units: of the device that was measured.
+        memory: of that device; None if it is not known.
         conditions: how the table was measured, as text for the selector's card.
         on_step: called with the number of sizes judged so far, and of all.
 
@@ -84,6 +86,7 @@ def distil(
         max_depth=max_depth,
         seed=seed,
         compute_units=compute_units,
+        memory=memory,
         swapped=contraction.swaps_operands,
         multiples=whole_vectors(contraction),
     )

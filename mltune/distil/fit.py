@@ -43,6 +43,21 @@ KEPT = 64
 """Number of tables whose answers are cached: more than the folds, which are judged in parallel."""
 
 
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory of a device, for one problem type.
+
+    Attributes:
+        bytes_per_second: the published bandwidth.
+        cache_bytes: of the last cache before it.
+        element_bytes: of an element of A and B.
+    """
+
+    bytes_per_second: float
+    cache_bytes: float
+    element_bytes: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How to distil.
@@ -56,6 +71,7 @@ class Settings:
         swapped: whether a tile's sides are columns and rows in this order, as in row-major
             problems.
         multiples: of m, n and k, at which the rows of packed matrices begin at whole vectors.
+        memory: of the device; None if it is not known.
     """
 
     tolerance: float = 0.02
@@ -65,6 +81,7 @@ class Settings:
     compute_units: int = 1
     swapped: bool = False
     multiples: tuple[int, int, int] = (1, 1, 1)
+    memory: Memory | None = None
 
 
 @dataclass(frozen=True, slots=True)

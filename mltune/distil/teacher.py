@@ -23,6 +23,7 @@ from mltune.distil.portfolio import cover
 from mltune.distil.residuals import Residuals
 from mltune.distil.rest_forest import RestForest
 from mltune.distil.table import LEAST_MET, Size, TimeTable
+from mltune.distil.traffic import Traffic
 from mltune.kernel.name import Blocking, blocking_of
 from mltune.selector import TimeFormula
 
@@ -78,6 +79,7 @@ class Teacher:
         share: one of `SHARES`.
         offsets: each kernel's mean residual above that of all, if the share is below 1.
         forest: of the same residuals; None if too few sizes were measured.
+        traffic: below whose times no prediction is; None if the device's memory is not known.
     """
 
     portfolio: tuple[int, ...]
@@ -86,6 +88,7 @@ class Teacher:
     share: float = 1.0
     offsets: Array | float = 0.0
     forest: RestForest | None = None
+    traffic: Traffic | None = None
 
     @property
     def tells(self) -> tuple[TimeFormula, ...]:
@@ -103,17 +106,23 @@ class Teacher:
         """
         logs = log_seconds(self.formulas, sizes)
         expected = np.asarray(_mixed(logs, self.share) + self.offsets)
-        if self.residuals is None:
-            return expected
-        rests = self.residuals.expect(sizes)
-        if self.forest is not None:
-            mean = rests.mean(axis=1, keepdims=True)
-            rests += FOREST_SHARE * (self.forest.expect(sizes, logs) + mean - rests)
-        return expected + rests
+        if self.residuals is not None:
+            rests = self.residuals.expect(sizes)
+            if self.forest is not None:
+                mean = rests.mean(axis=1, keepdims=True)
+                rests += FOREST_SHARE * (self.forest.expect(sizes, logs) + mean - rests)
+            expected += rests
+        return self._at_least(expected, sizes)
 
     def roughly(self, sizes: Array) -> Array:
         """Return the same by the formulas alone, in a tenth of the time."""
-        return np.asarray(_mixed(log_seconds(self.formulas, sizes), self.share) + self.offsets)
+        expected = _mixed(log_seconds(self.formulas, sizes), self.share) + self.offsets
+        return self._at_least(np.asarray(expected), sizes)
+
+    def _at_least(self, expected: Array, sizes: Array) -> Array:
+        if self.traffic is None:
+            return expected
+        return np.maximum(expected, self.traffic.log_seconds(sizes))
 
     def doubt(self, sizes: Array) -> Array:
         """Return their standard deviations in the same form; infinite if unknown."""
@@ -169,10 +178,11 @@ def _with_drawn(table: TimeTable, settings: Settings) -> TimeTable:
 
 def learn(table: TimeTable, portfolio: tuple[int, ...], settings: Settings) -> Teacher:
     """Learn from the measured times of some kernels."""
-    formulas = []
-    for column in portfolio:
-        blocking = blocking_of(table.kernels[column].name) or _UNKNOWN
-        formulas.append(fit_formula(table, column, blocking, settings))
+    blockings = [blocking_of(table.kernels[column].name) or _UNKNOWN for column in portfolio]
+    formulas = [
+        fit_formula(table, column, blocking, settings)
+        for column, blocking in zip(portfolio, blockings, strict=True)
+    ]
     sizes = np.array(table.sizes, dtype=np.float64)
     logs = np.log(table.seconds[:, list(portfolio)])
     if np.isfinite(logs).sum(axis=0).min() < LEAST_TIMES:
@@ -189,6 +199,11 @@ def learn(table: TimeTable, portfolio: tuple[int, ...], settings: Settings) -> T
     rests = logs - _mixed(expected, best.share) - best.offsets
     alike = kernel_covariance([table.kernels[column] for column in portfolio])
     best = replace(best, residuals=best.residuals.joined(rests, alike))
+    if settings.memory is not None:
+        best = replace(
+            best,
+            traffic=Traffic(settings.memory, blockings, settings.compute_units, settings.swapped),
+        )
     if len(portfolio) == 1 or len(sizes) < LEAST_SIZES:
         return best
     return _with_forest(best, sizes, rests, expected)

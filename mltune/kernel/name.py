@@ -71,12 +71,14 @@ class Blocking:
         split: work-groups that share a sum.
         packs: whether it is a GPU kernel that packs A and B first: for warp groups, in single
             precision. Those of the family `packed`, for processors, are not counted.
+        strip: tiles along d1 that are computed before the walk along d0 goes on.
     """
 
     sides: tuple[int, int]
     depth: int
     split: int = 1
     packs: bool = False
+    strip: int = 1
 
 
 def blocking_of(name: str) -> Blocking | None:
@@ -85,11 +87,13 @@ def blocking_of(name: str) -> Blocking | None:
     if tile is None:
         return None
     split = re.search(rf"_GSU({_DIGITS})(?:_|$)", name)
+    strip = re.search(rf"_WGM({_DIGITS})(?:_|$)", name)
     return Blocking(
         sides=(int(tile[1]), int(tile[2])),
         depth=int(tile[3]),
         split=int(split[1]) if split else 1,
         packs=re.search(r"_SB_.*_WPG", name) is not None,
+        strip=int(strip[1]) if strip else 1,
     )
 
 

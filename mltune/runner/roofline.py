@@ -9,6 +9,8 @@ that fits into a cache may be faster than the memory.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mltune.device_info import DeviceInfo
 from mltune.problem import Precision, Problem
 
@@ -23,29 +25,44 @@ _FLOPS_A_CYCLE: dict[int, tuple[float, float, float]] = {
 }
 """By compute capability, per multiprocessor: half, single, double (NVIDIA's white papers)."""
 
-_DATA_SHEETS: dict[str, tuple[int, float]] = {
-    "H200": (90, 4.8e12),
-    "H100 PCIe": (90, 2.0e12),
-    "H100 NVL": (90, 3.9e12),
-    "H100": (90, 3.35e12),
-    "A100-SXM4-80GB": (80, 2.04e12),
-    "A100 80GB": (80, 1.94e12),
-    "A100": (80, 1.56e12),
-    "A40": (86, 0.70e12),
-    "A10": (86, 0.60e12),
-    "L40S": (89, 0.86e12),
-    "L40": (89, 0.86e12),
-    "L4": (89, 0.30e12),
-    "T4": (75, 0.32e12),
-    "V100": (70, 0.90e12),
-    "RTX 4090": (89, 1.01e12),
-    "RTX 4080": (89, 0.72e12),
-    "RTX 3090": (86, 0.94e12),
-    "RTX 3080": (86, 0.76e12),
-    "RTX 2080 Ti": (75, 0.62e12),
+
+@dataclass(frozen=True, slots=True)
+class DataSheet:
+    """What a vendor publishes about a device.
+
+    Attributes:
+        capability: CUDA's compute capability, times ten.
+        bytes_per_second: of its memory.
+        cache_bytes: of its last cache.
+    """
+
+    capability: int
+    bytes_per_second: float
+    cache_bytes: float
+
+
+_DATA_SHEETS: dict[str, DataSheet] = {
+    "H200": DataSheet(90, 4.8e12, 50e6),
+    "H100 PCIe": DataSheet(90, 2.0e12, 50e6),
+    "H100 NVL": DataSheet(90, 3.9e12, 50e6),
+    "H100": DataSheet(90, 3.35e12, 50e6),
+    "A100-SXM4-80GB": DataSheet(80, 2.04e12, 40e6),
+    "A100 80GB": DataSheet(80, 1.94e12, 40e6),
+    "A100": DataSheet(80, 1.56e12, 40e6),
+    "A40": DataSheet(86, 0.70e12, 6e6),
+    "A10": DataSheet(86, 0.60e12, 6e6),
+    "L40S": DataSheet(89, 0.86e12, 96e6),
+    "L40": DataSheet(89, 0.86e12, 96e6),
+    "L4": DataSheet(89, 0.30e12, 48e6),
+    "T4": DataSheet(75, 0.32e12, 4e6),
+    "V100": DataSheet(70, 0.90e12, 6e6),
+    "RTX 4090": DataSheet(89, 1.01e12, 72e6),
+    "RTX 4080": DataSheet(89, 0.72e12, 64e6),
+    "RTX 3090": DataSheet(86, 0.94e12, 6e6),
+    "RTX 3080": DataSheet(86, 0.76e12, 5e6),
+    "RTX 2080 Ti": DataSheet(75, 0.62e12, 5.5e6),
 }
-"""Compute capability and bytes a second, by a part of the device's name; the first match counts.
-"""
+"""By a part of the device's name; the first match counts."""
 
 _COLUMN = {
     Precision.HALF: 0,
@@ -56,15 +73,20 @@ _COLUMN = {
 }
 
 
+def data_sheet(device: DeviceInfo) -> DataSheet | None:
+    """Return what is published about a device; None if it is not known here."""
+    words = f" {device.name} "
+    return next((sheet for name, sheet in _DATA_SHEETS.items() if f" {name}" in words), None)
+
+
 def roofline_seconds(problem: Problem, device: DeviceInfo) -> float | None:
     """Return the bound; None if the device's peaks are unknown."""
-    words = f" {device.name} "
-    capability, bandwidth = next(
-        (sheet for name, sheet in _DATA_SHEETS.items() if f" {name}" in words), (0, 0.0)
-    )
+    sheet = data_sheet(device)
+    if sheet is None:
+        return None
     # The earliest runs did not record the capability.
-    peaks = _FLOPS_A_CYCLE.get(device.compute_capability or capability)
-    if peaks is None or not bandwidth or not device.clock_mhz or problem.alpha == 0:
+    peaks = _FLOPS_A_CYCLE.get(device.compute_capability or sheet.capability)
+    if peaks is None or not device.clock_mhz or problem.alpha == 0:
         return None
     precision = problem.contraction.precision
     per_cycle = peaks[_COLUMN[precision]]
@@ -73,4 +95,4 @@ def roofline_seconds(problem: Problem, device: DeviceInfo) -> float | None:
         halves = problem.contraction.compute.bytes == 2
         per_cycle = max(per_cycle, peaks[0] / (1 if halves else 2))
     flops = per_cycle * device.compute_units * device.clock_mhz * 1e6
-    return max(problem.flops / flops, problem.bytes / bandwidth)
+    return max(problem.flops / flops, problem.bytes / sheet.bytes_per_second)

@@ -24,8 +24,12 @@ AUTO, NONE = "auto", "none"
 SHARE = 0.25
 """Of the time of a whole search, for the leaders: a third of the trials' time."""
 
-_LARGEST = 4
-"""Times the work of the largest size of the suites for a kind of device."""
+_LARGEST, _LARGEST_ON_CPU = 10, 4
+"""Times the work of the largest size of `spread`.
+
+The first lets a GPU meet all products of a language model's layers with 2048 tokens. Their operands
+exceed its cache several times, so that they show what a kernel reads again.
+"""
 
 MANY = 50
 """With so many sizes to search on, no further ones are needed."""
@@ -83,7 +87,8 @@ def _others(
     by_design = [
         problem_of_size(contraction, size.extents) for size in parse_sizes(_spread(device))
     ]
-    largest = _LARGEST * max(problem.flops for problem in by_design)
+    times = _LARGEST_ON_CPU if device.kind == "cpu" else _LARGEST
+    largest = times * max(problem.flops for problem in by_design)
     return [
         size.extents
         for size in parse_sizes(suites)

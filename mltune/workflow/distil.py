@@ -16,6 +16,7 @@ from mltune.distil.rules import PORTFOLIO
 from mltune.distil.suggest import suggested
 from mltune.distil.table import Size
 from mltune.distil.teacher import teach
+from mltune.distil.traffic import memory_of
 from mltune.distil.vectors import whole_vectors
 from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.files import make_folder, write_atomically
@@ -201,6 +202,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
         held_out=options.held_out,
         seed=options.seed,
         compute_units=recorded.device.compute_units,
+        memory=memory_of(recorded.device, recorded.contraction),
         conditions=recorded.conditions,
         on_step=Steps("judge", show),
     )
@@ -271,6 +273,7 @@ def _settings(options: DistilOptions, recorded: Recorded) -> Settings:
         tolerance=options.tolerance,
         max_kernels=options.max_kernels,
         compute_units=recorded.device.compute_units,
+        memory=memory_of(recorded.device, recorded.contraction),
         swapped=recorded.contraction.swaps_operands,
         multiples=whole_vectors(recorded.contraction),
     )

@@ -15,6 +15,7 @@ import numpy as np
 from mltune.distil import TimeTable, distil
 from mltune.distil.fit import Settings
 from mltune.distil.portfolio import cover
+from mltune.distil.traffic import memory_of
 from mltune.errors import MltuneError, UsageError
 from mltune.files import file_error, write_atomically
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
@@ -212,6 +213,7 @@ def _selection(info: RunInfo, measurements: Sequence[Measurement], show: Show) -
         table,
         info.contraction,
         compute_units=info.device.compute_units,
+        memory=memory_of(info.device, info.contraction),
         on_step=Steps("judge", show),
     )
     return Selection(

@@ -24,6 +24,7 @@ from mltune.distil import TimeTable
 from mltune.distil.fit import Settings
 from mltune.distil.formulas import fit_formulas
 from mltune.distil.table import Size
+from mltune.distil.traffic import memory_of
 from mltune.distil.vectors import whole_vectors
 from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem
@@ -71,6 +72,7 @@ class Whole:
         self.settings = Settings(
             max_kernels=16,
             compute_units=self.device.compute_units,
+            memory=memory_of(self.device, contraction),
             swapped=contraction.swaps_operands,
             multiples=whole_vectors(contraction),
         )

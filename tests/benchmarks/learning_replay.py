@@ -29,6 +29,7 @@ from mltune.distil import TimeTable
 from mltune.distil.fit import Settings, folds
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.teacher import teach
+from mltune.distil.traffic import memory_of
 from mltune.distil.vectors import whole_vectors
 from mltune.runtime.learning import Learner, candidates
 from mltune.selector import Selector
@@ -125,6 +126,7 @@ def main() -> None:
     recorded = read_runs(options.runs)
     settings = Settings(
         compute_units=recorded.device.compute_units,
+        memory=memory_of(recorded.device, recorded.contraction),
         swapped=recorded.contraction.swaps_operands,
         multiples=whole_vectors(recorded.contraction),
     )

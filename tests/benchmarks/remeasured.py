@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from mltune.distil import TimeTable
 from mltune.distil.fit import PARTS, Settings, folds
 from mltune.distil.methods import METHODS
+from mltune.distil.traffic import memory_of
 from mltune.distil.vectors import whole_vectors
 from mltune.measurement import Phase
 from mltune.problem import problem_of_size
@@ -121,6 +122,7 @@ def _held_out(
     settings = Settings(
         max_kernels=max_kernels,
         compute_units=recorded.device.compute_units,
+        memory=memory_of(recorded.device, recorded.contraction),
         swapped=recorded.contraction.swaps_operands,
         multiples=whole_vectors(recorded.contraction),
     )

@@ -30,6 +30,7 @@ from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.portfolio import cover
 from mltune.distil.rules import RULES
 from mltune.distil.taught import JUDGED_PART, fit_taught
+from mltune.distil.traffic import memory_of
 from mltune.distil.vectors import whole_vectors
 from mltune.problem import problem_of_size, problem_type_name
 from mltune.problem.sizes import parse_sizes
@@ -78,6 +79,7 @@ def main() -> None:
     settings = Settings(
         max_kernels=options.max_kernels,
         compute_units=recorded.device.compute_units,
+        memory=memory_of(recorded.device, recorded.contraction),
         swapped=recorded.contraction.swaps_operands,
         multiples=whole_vectors(recorded.contraction),
     )
