@@ -94,7 +94,8 @@ class Run:
     def resume(cls, folder: Path, storage: str = "") -> Run:
         """Open a run to add measurements, locked for this process.
 
-        A shipped run has `measurements.csv.gz` and no `run.db`, which is then made from it.
+        A shipped run has `measurements.csv.gz` and no `run.db`, which is then made from it. Priors
+        that moved together with the folder, as in that of `mltune tune`, are found beside it.
 
         Args:
             folder: of a run that `create` made.
@@ -105,6 +106,7 @@ class Run:
             MltuneError: when its database is damaged; it is not changed then.
         """
         info = read_info(folder)
+        info = replace(info, priors=tuple(_moved_with(folder, path) for path in info.priors))
         lock = FolderLock(folder)
         try:
             if not info.storage and not (folder / DATABASE_NAME).exists():
@@ -235,6 +237,12 @@ def read_info(folder: Path) -> RunInfo:
     if not path.exists():
         raise UsageError(f"{folder}: is no run folder (it has no {INFO_NAME})")
     return _parse_info(path)
+
+
+def _moved_with(folder: Path, prior: str) -> str:
+    """Return where a prior is now: at its old path, or beside the run's folder."""
+    beside = folder.absolute().parent / Path(prior).name
+    return str(beside) if not Path(prior).exists() and beside.exists() else prior
 
 
 def _parse_info(path: Path) -> RunInfo:

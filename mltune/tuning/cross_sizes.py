@@ -27,8 +27,8 @@ SHARE = 0.25
 _LARGEST, _LARGEST_ON_CPU = 10, 4
 """Times the work of the largest size of `spread`.
 
-The first lets a GPU meet all products of a language model's layers with 2048 tokens. Their operands
-exceed its cache several times, so that they show what a kernel reads again.
+The first lets a GPU meet all products of a language model's layers with 2048 tokens. Their
+operands exceed its cache several times, so that they show what a kernel reads again.
 """
 
 MANY = 50

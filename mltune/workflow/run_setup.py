@@ -22,7 +22,6 @@ from mltune.problem.precision import Precision
 from mltune.run.run_info import ENERGY, RunInfo, Timing
 from mltune.runner.live import WorkerRunner
 from mltune.runner.opening import Opening
-from mltune.selector.pack import SELECTOR_NAME
 from mltune.space.config import Config
 from mltune.space.names import outside_names
 from mltune.space.union import FAMILY, UnionSpace
@@ -220,6 +219,8 @@ def open_writer(info: RunInfo, url: URL, name: str = "") -> StudyWriter:
 def read_priors(info: RunInfo, note: Note) -> list[Recording]:
     """Read the records that a run's sampler learns from first.
 
+    What is gone, as of a folder that was removed since the run began, is left out with a note.
+
     Raises:
         UsageError: when one cannot be read.
     """
@@ -228,7 +229,7 @@ def read_priors(info: RunInfo, note: Note) -> list[Recording]:
         prior: Recording | None = None
         if path.startswith(SHIPPED):
             prior = read_shipped(path)
-        elif Path(path).name != SELECTOR_NAME or Path(path).exists():  # as of a folder that moved
+        elif Path(path).exists():
             prior = read_any(Path(path))
         if prior is None:
             missing = f"this mltune ships no {path}" if path.startswith(SHIPPED) else f"no {path}"

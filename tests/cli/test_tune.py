@@ -145,7 +145,8 @@ def test_ctrl_c_leaves_the_best_so_far_and_resumes(
     assert "Traceback" not in err
     assert (folder / "library" / "c" / "Makefile").exists()
 
-    resumed = mltune("tune", "--resume", "-o", folder, "--json", "--quiet")
+    moved = folder.rename(tmp_path / "moved")
+    resumed = mltune("tune", "--resume", "-o", moved, "--json", "--quiet")
     assert resumed.code == 0
     assert len(resumed.json["tuned"]) == 2
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,20 @@ def test_a_run_can_be_resumed_and_read(folder: Path, info: RunInfo, make: Make) 
         assert [measurement.trial for measurement in run.store.measurements()] == [3, 3, 9]
         with pytest.raises(UsageError, match="opened for reading only"):
             run.store.add(make())
+
+
+def test_priors_that_moved_with_the_folder_are_found(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    priors = ("shipped:one", str(before / "sgemm_nt"), str(tmp_path / "gone"))
+    for name in ("sgemm_nn", "sgemm_nt"):
+        with Run.create(before / name, replace(info, priors=priors)) as run:
+            run.store.add(make())
+    before.rename(after)
+
+    with Run.resume(after / "sgemm_nn") as run:
+        assert run.info.priors == ("shipped:one", str(after / "sgemm_nt"), str(tmp_path / "gone"))
 
 
 def test_a_folder_with_a_run_is_not_used_again(folder: Path, info: RunInfo) -> None:

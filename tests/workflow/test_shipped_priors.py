@@ -176,8 +176,11 @@ def test_devices_are_alike_by_vendor_wave_and_capability(
 def test_a_prior_that_is_gone_ends_no_resumed_run(info: RunInfo) -> None:
     notes: list[str] = []
 
-    assert read_priors(replace(info, priors=("shipped:gone",)), notes.append) == []
-    assert notes == ["--prior: this mltune ships no shipped:gone: the search continues without it"]
+    assert read_priors(replace(info, priors=("shipped:gone", "gone/run")), notes.append) == []
+    assert notes == [
+        "--prior: this mltune ships no shipped:gone: the search continues without it",
+        "--prior: no gone/run: the search continues without it",
+    ]
 
 
 @pytest.mark.long
