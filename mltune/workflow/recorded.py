@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -121,24 +122,32 @@ def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded
 def with_one_name(rows: Iterable[Measurement]) -> tuple[Measurement, ...]:
     """Give kernels that differ only in whether they state a default the name that states most.
 
-    A kernel keeps its name if this version of mltune would not write the same source for it.
+    Times of a source that this version of mltune does not write are left out if there are times of
+    one that it does write.
     """
     rows = tuple(rows)
-    whole: dict[tuple[str, Config], Measurement] = {}
-    kernels = {row.kernel: row for row in rows}
-    for row in kernels.values():
-        key = (row.family, with_defaults(row.family, row.config))
-        if key not in whole or len(row.config) > len(whole[key].config):
-            whole[key] = row
-    twins: dict[str, Measurement] = {}
-    for name, row in kernels.items():
-        twin = whole[row.family, with_defaults(row.family, row.config)]
-        if twin.kernel != name and _is_written_today(row) and _is_written_today(twin):
-            twins[name] = twin
-    return tuple(_named(row, twins[row.kernel]) if row.kernel in twins else row for row in rows)
+    alike: dict[tuple[str, Config], list[Measurement]] = defaultdict(list)
+    for row in {_source(row): row for row in rows}.values():
+        alike[row.family, with_defaults(row.family, row.config)].append(row)
+    twins: dict[tuple[str, str], Measurement | None] = {}
+    for kernels in alike.values():
+        if len({row.kernel for row in kernels}) == 1:
+            continue
+        today = [row for row in kernels if _is_written_today(row)]
+        if today:
+            fullest = max(today, key=lambda row: len(row.config))
+            twins |= {_source(row): fullest if row in today else None for row in kernels}
+    named = (_named(row, twins.get(_source(row), row)) for row in rows)
+    return tuple(row for row in named if row is not None)
 
 
-def _named(row: Measurement, twin: Measurement) -> Measurement:
+def _source(row: Measurement) -> tuple[str, str]:
+    return row.kernel, row.source_hash
+
+
+def _named(row: Measurement, twin: Measurement | None) -> Measurement | None:
+    if twin is None or twin is row:
+        return twin
     return replace(row, kernel=twin.kernel, config=twin.config, source_hash=twin.source_hash)
 
 

@@ -79,11 +79,12 @@ def test_kernels_that_differ_in_a_stated_default_are_one() -> None:
     assert rows[0].source_hash == whole.source_hash
 
 
-def test_a_kernel_of_another_version_keeps_its_name() -> None:
+def test_times_of_another_version_give_way_to_those_of_this_one() -> None:
     short = replace(generated({}), source_hash="0" * 16)
     whole = generated({"global_split_u": 1})
 
-    assert with_one_name([short, whole]) == (short, whole)
+    assert with_one_name([short, whole]) == (whole,)
+    assert with_one_name([short]) == (short,)
 
 
 def generated(stated: dict[str, int]) -> Measurement:
