@@ -24,6 +24,7 @@ _NAP_SECONDS = 0.01  # a system updates the time of a running thread each 4 to 1
 _MOST_NAPS = 10
 _BUSY = 0.25  # share of the processor that other programs take
 _SLACK = 1.1  # kernel and call times are sampled one after the other
+_LEAST_PART = 0.5  # of the median: no kernel is so much faster, but a difference of times can be
 
 
 _MOST_REASONS = 3
@@ -259,11 +260,11 @@ def compare(
         share = others.share()
         timings = {
             name: Timing(
-                kernel_seconds=tuple(taken.kernel),
+                kernel_seconds=taken.likely,
                 call_seconds=tuple(taken.call),
                 error=errors[name],
                 kernel=products[name].kernel,
-                kernel_lost=taken.lost,
+                kernel_lost=taken.lost + len(taken.kernel) - len(taken.likely),
             )
             for name, taken in samples.items()
         }
@@ -280,6 +281,14 @@ class _Samples:
     kernel: list[float] = field(default_factory=list)
     call: list[float] = field(default_factory=list)
     lost: int = 0
+
+    @property
+    def likely(self) -> tuple[float, ...]:
+        """The kernel times that are no artefact of a disturbance."""
+        if not self.kernel:
+            return ()
+        least = _LEAST_PART * statistics.median(self.kernel)
+        return tuple(seconds for seconds in self.kernel if seconds >= least)
 
 
 def _in_turns(

@@ -176,11 +176,34 @@ class Losing(Turns):
         return 0.5 if self._log.count(self._name) == 2 else None
 
 
+class Leaping(Turns):
+    """A product with one kernel time that is far too short."""
+
+    def kernel_seconds(self, count: int) -> float:
+        self._log.append(self._name)
+        return 0.02 if self._log.count(self._name) == 2 else 0.5
+
+
+class LeapingLibrary(Library):
+    """A library of such products."""
+
+    def prepare(self, task: Task) -> Turns:
+        return Leaping(self.name, self._log, task)
+
+
 class LosingLibrary(Library):
     """A library of such products."""
 
     def prepare(self, task: Task) -> Turns:
         return Losing(self.name, self._log, task)
+
+
+def test_a_kernel_time_that_cannot_be_is_lost() -> None:
+    contestants: list[Any] = [LeapingLibrary("x", [])]
+    result = compare(contestants, problem(8), rounds=5, seed=1, most_seconds=60)
+
+    assert result.timings["x"].kernel_seconds == (0.5,) * 4
+    assert result.timings["x"].kernel_lost == 1
 
 
 def test_lost_samples_are_counted_where_there_is_a_device() -> None:
