@@ -49,9 +49,11 @@ to the teacher, with 0.6 0.24 %, in 1.7 times the time.
 LEAST_CHANCE = 0.05
 """The least probability that a size is kept."""
 
-MOST_LEAVES = 1500
-"""Before pruning; the code of 48 kernels then takes less than 64 KiB on x86-64 (gcc 12, -O2)
-without the map. With 1,750 it took 71, and a tree lost 0.01 to 0.02 % less to its teacher.
+MOST_LEAVES, LEAST_LEAVES = 1500, 1000
+"""Before pruning, with no and with many sizes in the map, of which three take the room of a leaf.
+
+Then tree and map of 48 kernels take about 64 KiB on x86-64 (gcc 12, -O2). With 1,750 leaves the
+tree alone took 71, and lost 0.01 to 0.02 % less to its teacher.
 """
 
 GROWN_PART, LEAST_GROWN = 3, 8_000
@@ -196,6 +198,7 @@ class _Course:
         costs: as in a lesson.
         counts: as in a lesson.
         seed: of everything that is drawn.
+        most_leaves: of the tree.
     """
 
     thresholds: Thresholds
@@ -203,6 +206,7 @@ class _Course:
     costs: Array
     counts: Array
     seed: int
+    most_leaves: int
 
     @classmethod
     def of(cls, teacher: Teacher, table: TimeTable, count: int, seed: int) -> _Course:
@@ -216,7 +220,8 @@ class _Course:
             parts.append((thresholds.ranks(lesson.asked), lesson.costs, lesson.counts))
         assert thresholds is not None
         ranks, costs, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return cls(thresholds, ranks, costs, counts, seed)
+        most_leaves = max(MOST_LEAVES - len(table.sizes) // 3, LEAST_LEAVES)
+        return cls(thresholds, ranks, costs, counts, seed, most_leaves)
 
 
 def _grow(course: _Course) -> Tree:
@@ -228,7 +233,7 @@ def _grow(course: _Course) -> Tree:
         ranks[:grown_on],
         costs[:grown_on].argmin(axis=1),
         (_weights(costs) * counts)[:grown_on],
-        max_leaves=MOST_LEAVES,
+        max_leaves=course.most_leaves,
         max_depth=MAX_DEPTH - 1,
         least=LEAST_IN_LEAF,
         seed=course.seed,
