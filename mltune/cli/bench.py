@@ -120,6 +120,8 @@ def _print(result: BenchResult) -> None:
         )
     if warning := result.comparison.warning:
         print(f"\nwarning: {warning}")
+    if result.sizes_left_out:
+        print(f"\nno time for {result.sizes_left_out} more sizes (--time-limit)")
     print(
         "\nerror: Frobenius norm relative to the result's, against float64, standard normal data"
     )

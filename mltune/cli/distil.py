@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mltune.cli.output import ProgressBar, print_json, print_table
 from mltune.cli.parser import fraction, positive, whole
+from mltune.words import counted
 
 if TYPE_CHECKING:
     from mltune.distil import LeftOut
@@ -144,7 +145,8 @@ def _print_shape(result: DistilResult) -> None:
     if kernels == 1:
         print(f"1 kernel for all sizes: {result.path}")
     else:
-        print(f"{kernels} kernels, {exact} exact sizes, {how}: {result.path}")
+        held = f"{counted(kernels, 'kernel')}, {counted(exact, 'exact size')}"
+        print(f"{held}, {how}: {result.path}")
 
 
 def _print_left_out(left_out: Sequence[LeftOut]) -> None:

@@ -25,6 +25,8 @@ from mltune.cli.output import (
 from mltune.cli.parser import number, positive, seconds, whole
 from mltune.errors import UsageError
 from mltune.search.names import SAMPLERS
+from mltune.shell import command
+from mltune.words import counted
 
 if TYPE_CHECKING:
     from mltune.measurement import Measurement
@@ -324,20 +326,23 @@ def _print_result(result: SearchResult) -> None:
     failed = f", {result.failed} failed" if result.failed else ""
     print(
         f"{result.problem} on {device.name} ({device.platform} {device.driver_version}), "
-        f"{result.info.created[:10]}: {result.trials} trials{failed}, {result.seconds:.0f} s"
+        f"{result.info.created[:10]}: {counted(result.trials, 'trial')}{failed}, "
+        f"{result.seconds:.0f} s"
     )
     shown = result.best[: len(result.info.sizes)]
     print_table(*_columns(result, shown))
     print_kernels(_letters(shown))
     if len(result.best) > len(shown):
-        print(f"and on {len(result.best) - len(shown)} cross sizes: mltune report {result.run}")
+        report = command("mltune", "report", result.run)
+        print(f"and on {len(result.best) - len(shown)} cross sizes: {report}")
     ties = sum(len(choice.equals) > 1 for choice in result.choices)
     if ties:
         of_all = f"{ties} of {len(result.choices)} sizes"
         print(f"on {of_all} other configs tie with these: their intervals overlap")
     print(
         f"ms: {device.time_words}, median of "
-        f"{result.info.timing.samples} or more samples; id: mltune replay {result.run} ID"
+        f"{result.info.timing.samples} or more samples; "
+        f"id: {command('mltune', 'replay', result.run)} ID"
     )
     _print_columns(result.gain)
     effort = result.effort

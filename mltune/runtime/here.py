@@ -144,7 +144,7 @@ class Here:
         if not said:
             return ""
         origin = "" if is_home else f", tuned for {home}"
-        tune = f"tune yours: mltune tune --problems {_problem(self._selector)} -o tuned"
+        tune = f"tune yours: mltune tune --problems {_problem(self._selector)} -o mine"
         return f"{self._name}{origin}, on {device.name}: {'; '.join(said)} ({tune})"
 
 

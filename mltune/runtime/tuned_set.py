@@ -210,9 +210,11 @@ class TunedSet:
         if "" in found:
             strides = given[found.index("")].strides
             return f"rows or columns must be contiguous, got strides of {strides} bytes ({held})"
-        trans = "".join("n" if "F" in each else "t" for each in found[:2])
+        # A and B in one order are NN: of row-major ones, with A and B exchanged.
+        alike = any(all(order in each for each in found) for order in "CF")
+        trans = "nn" if alike else "".join("n" if "F" in each else "t" for each in found[:2])
         problem = f"{letters[dtype]}gemm_{trans}"
-        tune = f"mltune tune --problems {problem} -o tuned"
+        tune = f"mltune tune --problems {problem} -o mine"
         return (
             f"holds no problem type for these arrays, such as {problem} ({held}; tune it: {tune})"
         )

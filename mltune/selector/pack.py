@@ -88,14 +88,19 @@ def find_pack(device: str, problem: str, known: Sequence[Path]) -> Path:
     nearest = max(exact, key=lambda pack: _likeness(device, pack.parent.name))
     words, theirs = _words(device), _words(nearest.parent.name)
     if words.isdisjoint(theirs):
+        if here := [pack.name for pack in known if pack.parent.name == device]:
+            raise UsageError(
+                f"{device}/{problem}: no such pack for this device, but {', '.join(here)} "
+                f"(devices with {problem}: {_devices(exact)})"
+            )
         raise UsageError(
             f"{device}/{problem}: no device like '{device}' is known (devices with {problem}: "
-            f"{_devices(exact)}; tune yours: mltune tune --problems {problem} -o tuned)"
+            f"{_devices(exact)}; tune yours: mltune tune --problems {problem} -o mine)"
         )
     if not words <= theirs:
         _log.warning(
             "%s/%s: there is no such pack; %s/%s is used, which was tuned for another device "
-            "(tune yours: mltune tune --problems %s -o tuned)",
+            "(tune yours: mltune tune --problems %s -o mine)",
             device,
             problem,
             nearest.parent.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 from mltune.errors import UsageError
@@ -132,7 +132,7 @@ _Steps = int | tuple[int, int, "_Steps", "_Steps"]
 """A kernel's number, or the place of a feature, the threshold, and what follows on each side."""
 
 
-class Reason(Enum):
+class Reason(StrEnum):
     """Why a kernel was chosen."""
 
     EXACT = "exact size"

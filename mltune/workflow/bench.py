@@ -53,7 +53,11 @@ class BenchOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchResult:
-    """The comparison, with its conditions."""
+    """The comparison, with its conditions.
+
+    Attributes:
+        sizes_left_out: for which the time limit left no time.
+    """
 
     problem_type: str
     device: str
@@ -62,6 +66,7 @@ class BenchResult:
     contestants: tuple[tuple[str, str], ...]
     absent: tuple[tuple[str, str], ...]
     comparison: Comparison
+    sizes_left_out: int
     figure: Path | None
 
     @property
@@ -80,6 +85,7 @@ class BenchResult:
             "contestants": dict(self.contestants),
             "absent": dict(self.absent),
             "sizes": [_size_json(result) for result in self.comparison.results],
+            "sizes_left_out": self.sizes_left_out,
             "ratios": [
                 {
                     "name": ratio.name,
@@ -149,6 +155,7 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
             contestants=tuple((one.name, _describe(one, contraction)) for one in contestants),
             absent=tuple(absent),
             comparison=Comparison(tuple(results)),
+            sizes_left_out=len(problems) - len(results),
             figure=options.figure,
         )
     if options.figure:

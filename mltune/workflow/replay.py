@@ -12,6 +12,8 @@ from mltune.tuning.families import family_named
 from mltune.workflow.recorded_device import recorded_device
 from mltune.workflow.run_setup import open_runner
 
+_MOST_SPREAD = 2.0  # of samples that tell a time
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
@@ -40,7 +42,12 @@ class ReplayResult:
             return f"agree: {new.status.value} both times"
         spread = max(max(m.seconds) / min(m.seconds) for m in (old, new))
         word = "agree" if 1 / spread <= self.ratio <= spread else "differ"
-        return f"{word}: {self.ratio:.3f} of the recorded time, samples spread by {spread:.3f}"
+        if spread > _MOST_SPREAD:
+            word = "too noisy to tell"
+        return (
+            f"{word}: {self.ratio:.3f} of the recorded time, and the slowest sample took "
+            f"{spread:.3f} times as long as the fastest"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `--json` prints."""

@@ -20,10 +20,10 @@ from mltune.run.host import Host
 from mltune.shell import command
 from mltune.space.shipped import AUTO
 from mltune.tuning.progress import Show
+from mltune.words import counted
 from mltune.workflow.chosen_spaces import check_spaces
 from mltune.workflow.run_setup import Note
 from mltune.workflow.tune_plan import SEARCHING, Part, plan_of_calls, plan_of_types
-from mltune.workflow.tune_report import counted
 from mltune.workflow.tune_result import CLBLAST, TuneResult
 from mltune.workflow.tune_session import TuneSession
 from mltune.workflow.tune_state import STATE_NAME, TuneState, read_state, write_state
@@ -97,10 +97,6 @@ def tune(options: TuneOptions, show: Show, note: Note) -> TuneResult:
 
 def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
     """Check the options, and plan."""
-    if (options.folder / STATE_NAME).exists() and not options.dry_run:
-        raise UsageError(
-            f"{options.folder}: was tuned before (--resume continues; -o names another folder)"
-        )
     if options.calls is None and not options.problems:
         raise UsageError("tune: needs --for CALLS.csv, or --problems such as sgemm,hgemm_nt")
     if options.calls is not None and options.sizes is not None:
@@ -117,6 +113,10 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
             problem_of_size(contraction, size.extents)
     against = options.against
     _check_words(against or (), options.languages or ())
+    if (options.folder / STATE_NAME).exists() and not options.dry_run:
+        raise UsageError(
+            f"{options.folder}: was tuned before (--resume continues; -o names another folder)"
+        )
     device = options.device or "auto"
     entry = choose(device)
     if calls is None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mltune.export.plain import plain
+from mltune.words import counted
 from mltune.workflow.gain import NAMES
 from mltune.workflow.program_gain import Against, Compared
 
@@ -55,11 +56,6 @@ def left_lines(result: TuneResult) -> tuple[str, ...]:
     if (ahead := result.ahead_gain) is not None:
         lines.append(f"100 more trials of each are expected to save {ahead:.1%} of the time")
     return (*lines, *result.lacking)
-
-
-def counted(number: int, noun: str) -> str:
-    """Write a number of things: `1 size`, `2 sizes`."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def seconds_text(seconds: float) -> str:
@@ -111,7 +107,11 @@ def report_text(result: TuneResult) -> str:
         lines += ["", f"[{place}]({place}): `{library.command}`"]
     lines += ["", *_by_type(result.against)]
     lines += _by_size(result.against, is_counted=result.is_counted)
-    lines += ["## Next", "", *(f"- {line}" for line in result.next_commands)]
+    lines += [
+        "## Next",
+        "",
+        *(f"- {line.removeprefix('next: ')}" for line in result.next_commands),
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -52,6 +52,7 @@ def test_no_size_begins_after_the_time_limit(mltune: Command, device_spec: str) 
     )  # fmt: skip
 
     assert [size["size"] for size in done.json["sizes"]] == [[16, 16, 16]]
+    assert done.json["sizes_left_out"] == 1
 
 
 def test_the_table_names_who_was_left_out_and_why(mltune: Command, device_spec: str) -> None:

@@ -56,8 +56,30 @@ def test_a_gpu_without_a_driver_is_named_with_the_package(tmp_path: Path) -> Non
     assert "Intel GPU" in found[0].problem
 
 
-def test_no_device_at_all(tmp_path: Path) -> None:
+def test_no_device_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
     assert "no OpenCL device" in findings([], tmp_path)[0].problem
+
+
+def test_no_device_among_the_drivers_that_are_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/nowhere")
+
+    (found,) = findings([], tmp_path)
+
+    assert "OCL_ICD_VENDORS=/nowhere" in found.problem
+    assert found.command == "unset OCL_ICD_VENDORS"
+
+
+def test_caches_that_cannot_be_written_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+
+    assert findings([], tmp_path)[0].command.startswith("export XDG_CACHE_HOME=")
 
 
 def test_a_missing_linker_is_named_with_both_ways(

@@ -10,7 +10,7 @@ import pytest
 
 from mltune.distil.fit import Memory
 from mltune.distil.traffic import Traffic, memory_of
-from mltune.kernel.name import Blocking, blocking_of
+from mltune.kernel.name import Blocking
 from mltune.problem import parse_problem_type
 from tests.devices import CPU, GPU
 
@@ -50,12 +50,6 @@ def test_a_row_major_product_walks_the_other_way() -> None:
     m, n, k, _ = TALL
 
     assert seconds(NARROW, (n, m, k, 1), swapped=True) == pytest.approx(seconds(NARROW, TALL))
-
-
-def test_names_tell_the_width_of_strips() -> None:
-    named = blocking_of("Cij_Aik_Bkj_HB_MT256x128x64_GSU1_LB4_PK1_WGM8_WPG2x2_WPT128x64")
-
-    assert named == WIDE
 
 
 def test_memory_is_known_from_data_sheets() -> None:

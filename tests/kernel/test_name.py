@@ -94,7 +94,7 @@ def test_a_parameter_without_abbreviation_is_refused() -> None:
     [
         (
             "Cij_Aik_Bjk_SB_MT128x64x32_GSU1_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x32",
-            Blocking((128, 64), 32, packs=True),
+            Blocking((128, 64), 32, packs=True, strip=8),
         ),
         ("Cij_Aik_Bkj_HB_MT384x64x64_DR0_GSU8_LB4_PK0_WPG2x1", Blocking((384, 64), 64, split=8)),
         ("Cij_Aik_Bjk_SB_MT64x64x32_LB3_MIK0_WT64x32_WV1x2", Blocking((64, 64), 32)),

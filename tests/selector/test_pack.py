@@ -35,7 +35,7 @@ def test_an_unknown_device_gets_the_nearest_pack_and_the_command_that_tunes_it(
     (record,) = caplog.records
     assert record.getMessage() == (
         "nvidia-h100/sgemm: there is no such pack; nvidia-h200/sgemm_nn is used, which was tuned "
-        "for another device (tune yours: mltune tune --problems sgemm_nn -o tuned)"
+        "for another device (tune yours: mltune tune --problems sgemm_nn -o mine)"
     )
 
 
@@ -52,6 +52,18 @@ def test_a_device_that_is_like_no_other_is_refused() -> None:
         find_pack("nosuch", "sgemm", KNOWN)
     with pytest.raises(UsageError, match=r"^nosuch: no such folder, and no device with packs"):
         find_selector(Path("nosuch"))
+
+
+def test_a_known_device_that_lacks_a_pack_is_told_which_it_has() -> None:
+    known = (Path("pthread/sgemm_nn"), Path("nvidia-h200/dgemm_nn"))
+
+    with pytest.raises(UsageError) as refused:
+        find_pack("pthread", "dgemm_nn", known)
+
+    assert str(refused.value) == (
+        "pthread/dgemm_nn: no such pack for this device, but sgemm_nn (devices with dgemm_nn: "
+        "nvidia-h200)"
+    )
 
 
 def test_a_problem_without_a_pack_is_refused() -> None:

@@ -176,3 +176,7 @@ def test_questions_and_names_that_no_exporter_could_write_are_refused() -> None:
             Split("m", threshold, Leaf(0), Leaf(1))
     with pytest.raises(UsageError, match="letters, digits and _"):
         PortfolioKernel(name="k*/", family="f", config=Config.of({}), source_hash="")
+
+
+def test_a_reason_is_printed_in_words() -> None:
+    assert [str(each) for each in Reason] == ["exact size", "time formulas", "tree"]

@@ -26,10 +26,19 @@ def test_times_within_the_spread_of_the_samples_agree(make: Make) -> None:
     assert _verdict(old, make(0, 8, 1.15)).startswith("agree: 1.150 of the recorded time")
 
 
+def test_samples_that_differ_by_a_factor_of_two_tell_nothing(make: Make) -> None:
+    old = make(0, 8, 1.0, seconds=(1.0, 1.0, 2.5))
+
+    assert _verdict(old, make(0, 8, 1.5)).startswith("too noisy to tell: 1.500 of the recorded")
+
+
 def test_times_beyond_the_spread_differ(make: Make) -> None:
     verdict = _verdict(make(0, 8, 1.0), make(0, 8, 2.0))
 
-    assert verdict == "differ: 2.000 of the recorded time, samples spread by 1.000"
+    assert verdict == (
+        "differ: 2.000 of the recorded time, and the slowest sample took 1.000 times as long as "
+        "the fastest"
+    )
 
 
 def test_the_same_failure_agrees_and_another_does_not(make: Make) -> None:

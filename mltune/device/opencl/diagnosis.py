@@ -24,12 +24,21 @@ def missing_linker(info: DeviceInfo) -> str | None:
 
 
 def unwritable_cache() -> str | None:
-    """Return advice if PoCL's cache cannot be written, which leaves it without devices."""
-    folder = Path(os.environ.get("POCL_CACHE_DIR") or Path.home() / ".cache" / "pocl")
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    if existing.is_dir() and os.access(existing, os.W_OK):
+    """Return advice if a cache cannot be written without which PoCL or pyopencl runs no kernel."""
+    if (own := os.environ.get("POCL_CACHE_DIR")) and not _can_be_written(Path(own)):
+        return f"PoCL's cache {own} is not writable: set POCL_CACHE_DIR to a folder that is"
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    if _can_be_written(home):
         return None
-    return f"PoCL's cache {folder} is not writable: set POCL_CACHE_DIR to a folder that is"
+    return (
+        f"the caches of PoCL and pyopencl in {home} are not writable: set XDG_CACHE_HOME to a "
+        "folder that is"
+    )
+
+
+def _can_be_written(folder: Path) -> bool:
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    return existing.is_dir() and os.access(existing, os.W_OK)
 
 
 def _processor_hint() -> str:
