@@ -118,6 +118,9 @@ def _print(result: BenchResult) -> None:
                 for r in result.ratios
             ],
         )
+    if left_out := result.sizes_left_out:
+        asked = len(result.comparison.results) + left_out
+        print(f"\nthe time limit left out {left_out} of {asked} sizes")
     if warning := result.comparison.warning:
         print(f"\nwarning: {warning}")
     print(

@@ -53,7 +53,11 @@ class BenchOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchResult:
-    """The comparison, with its conditions."""
+    """The comparison, with its conditions.
+
+    Attributes:
+        sizes_left_out: sizes that the time limit left out.
+    """
 
     problem_type: str
     device: str
@@ -63,6 +67,7 @@ class BenchResult:
     absent: tuple[tuple[str, str], ...]
     comparison: Comparison
     figure: Path | None
+    sizes_left_out: int = 0
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:
@@ -80,6 +85,7 @@ class BenchResult:
             "contestants": dict(self.contestants),
             "absent": dict(self.absent),
             "sizes": [_size_json(result) for result in self.comparison.results],
+            "sizes_left_out": self.sizes_left_out,
             "ratios": [
                 {
                     "name": ratio.name,
@@ -126,7 +132,7 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
             reasons = "; ".join(f"{name}: {why}" for name, why in absent)
             raise UsageError(f"bench: nothing to compare ({reasons or 'name a selector'})")
         results: list[SizeResult] = []
-        step = Steps("bench", show)
+        step = Steps("bench", show, end)
         most = _MOST_SECONDS if limit is None else min(_MOST_SECONDS, limit / len(problems))
         for done, problem in enumerate(problems, start=1):
             if results and time.monotonic() >= end:
@@ -150,6 +156,7 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
             absent=tuple(absent),
             comparison=Comparison(tuple(results)),
             figure=options.figure,
+            sizes_left_out=len(problems) - len(results),
         )
     if options.figure:
         write_atomically(options.figure, _figure(result).encode())
