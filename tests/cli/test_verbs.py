@@ -383,7 +383,7 @@ def test_replay_repeats_one_measurement(
     assert replayed["recorded"]["id"] == 1
     assert replayed["repeated"]["kernel"] == replayed["recorded"]["kernel"]
     assert replayed["repeated"]["status"] == "ok"
-    assert replayed["verdict"].split(":")[0] in ("agree", "differ")
+    assert replayed["verdict"].split(":")[0] in ("agree", "differ", "too noisy to tell")
 
 
 def test_salvage_saves_the_measurements_of_a_run(

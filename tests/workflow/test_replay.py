@@ -29,7 +29,19 @@ def test_times_within_the_spread_of_the_samples_agree(make: Make) -> None:
 def test_times_beyond_the_spread_differ(make: Make) -> None:
     verdict = _verdict(make(0, 8, 1.0), make(0, 8, 2.0))
 
-    assert verdict == "differ: 2.000 of the recorded time, samples spread by 1.000"
+    assert verdict == (
+        "differ: 2.000 of the recorded time; the slowest repeated sample takes 1.00 times the "
+        "fastest"
+    )
+
+
+def test_samples_that_are_spread_far_do_not_make_other_times_agree(make: Make) -> None:
+    verdict = _verdict(make(0, 8, 1.0), make(0, 8, 0.65, seconds=(0.5, 0.65, 3.2)))
+
+    assert verdict == (
+        "too noisy to tell: 0.650 of the recorded time; the slowest repeated sample takes 6.40 "
+        "times the fastest"
+    )
 
 
 def test_the_same_failure_agrees_and_another_does_not(make: Make) -> None:
