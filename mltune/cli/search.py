@@ -25,6 +25,7 @@ from mltune.cli.output import (
 from mltune.cli.parser import number, positive, seconds, whole
 from mltune.errors import UsageError
 from mltune.search.names import SAMPLERS
+from mltune.shell import command
 
 if TYPE_CHECKING:
     from mltune.measurement import Measurement
@@ -330,14 +331,15 @@ def _print_result(result: SearchResult) -> None:
     print_table(*_columns(result, shown))
     print_kernels(_letters(shown))
     if len(result.best) > len(shown):
-        print(f"and on {len(result.best) - len(shown)} cross sizes: mltune report {result.run}")
+        report = command("mltune", "report", result.run)
+        print(f"and on {len(result.best) - len(shown)} cross sizes: {report}")
     ties = sum(len(choice.equals) > 1 for choice in result.choices)
     if ties:
         of_all = f"{ties} of {len(result.choices)} sizes"
         print(f"on {of_all} other configs tie with these: their intervals overlap")
     print(
-        f"ms: {device.time_words}, median of "
-        f"{result.info.timing.samples} or more samples; id: mltune replay {result.run} ID"
+        f"ms: {device.time_words}, median of {result.info.timing.samples} or more samples; "
+        f"id: {command('mltune', 'replay', result.run)} ID"
     )
     _print_columns(result.gain)
     effort = result.effort

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mltune.cli.output import Cell, ProgressBar, print_json, print_table
 from mltune.cli.parser import number, positive, whole
 from mltune.errors import UsageError
+from mltune.shell import command
 
 if TYPE_CHECKING:
     from mltune.report.experiments import Experiment
@@ -56,7 +57,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, and print a row for every experiment."""
-    from mltune.shell import command
     from mltune.workflow.sweep import SweepOptions, sweep
 
     options = SweepOptions(
@@ -117,8 +117,8 @@ def _print(result: SweepResult) -> None:
         why = f"{invalid[0].label} {invalid[0].problem.label}: {invalid[0].first.message}"
         print(f"{len(invalid)} more are invalid, as {why} (--json has all)")
     print("GFLOP/s of each repetition, their mean, and the standard deviation of a sample")
-    print(f"id: mltune replay {result.run} ID")
-    print(f"pictures: mltune report {result.run}")
+    print(f"id: {command('mltune', 'replay', result.run)} ID")
+    print(f"pictures: {command('mltune', 'report', result.run)}")
     if result.figure:
         print(f"figure: {result.figure}")
 
