@@ -118,10 +118,11 @@ def _print(result: BenchResult) -> None:
                 for r in result.ratios
             ],
         )
+    if left_out := result.sizes_left_out:
+        asked = len(result.comparison.results) + left_out
+        print(f"\nthe time limit left out {left_out} of {asked} sizes")
     if warning := result.comparison.warning:
         print(f"\nwarning: {warning}")
-    if result.sizes_left_out:
-        print(f"\nno time for {result.sizes_left_out} more sizes (--time-limit)")
     print(
         "\nerror: Frobenius norm relative to the result's, against float64, standard normal data"
     )

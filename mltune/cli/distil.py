@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mltune.cli.output import ProgressBar, print_json, print_table
 from mltune.cli.parser import fraction, positive, whole
+from mltune.shell import command
 from mltune.words import counted
 
 if TYPE_CHECKING:
@@ -127,7 +128,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"{'' if number else chr(10)}{line}")
     if result.suggested:
         sizes = ",".join(size.label for size in result.suggested)
-        again = f"mltune search --resume --run {options.runs[0]} --cross-sizes {sizes}"
+        again = command(
+            "mltune", "search", "--resume", "--run", options.runs[0], "--cross-sizes", sizes
+        )
         print(f"\nmeasuring these sizes would help most:\n  {again}")
     if result.next_command:
         print(f"\nnext: {result.next_command}")

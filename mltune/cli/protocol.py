@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mltune.cli.options import declare_builders, declare_limits
 from mltune.cli.output import ProgressBar, conclude, print_json, print_table
 from mltune.cli.parser import positive, seconds, whole
+from mltune.shell import command
 
 if TYPE_CHECKING:
     from mltune.compat.tensile.protocol_result import GroupResult, PlanResult, ProtocolResult
@@ -104,7 +105,7 @@ def _print_result(result: ProtocolResult) -> None:
             kernels = len({best.kernel for best in one.best})
             print(
                 f"sizes: {len(one.best)}, kernels that are fastest somewhere: {kernels}, up to "
-                f"{max(speeds):,.1f} GFLOP/s: mltune report {one.folder}"
+                f"{max(speeds):,.1f} GFLOP/s: {command('mltune', 'report', one.folder)}"
             )
 
 

@@ -340,8 +340,7 @@ def _print_result(result: SearchResult) -> None:
         of_all = f"{ties} of {len(result.choices)} sizes"
         print(f"on {of_all} other configs tie with these: their intervals overlap")
     print(
-        f"ms: {device.time_words}, median of "
-        f"{result.info.timing.samples} or more samples; "
+        f"ms: {device.time_words}, median of {result.info.timing.samples} or more samples; "
         f"id: {command('mltune', 'replay', result.run)} ID"
     )
     _print_columns(result.gain)

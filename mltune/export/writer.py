@@ -27,14 +27,15 @@ class Writer(Protocol):
         Args:
             selector: chooses the kernel.
             kernels: the portfolio's, in its order.
-            out: the folder; files of the same names are replaced.
+            out: the folder; files of an earlier export are replaced.
 
         Returns:
             The files, the one to read first in front.
 
         Raises:
             UnsupportedError: when the language does not support the problem type.
-            UsageError: when the kernels are not the selector's, or `out` cannot be written.
+            UsageError: when the kernels are not the selector's, or `out` has another's file.
+            MltuneError: when a file cannot be written.
         """
         ...
 
@@ -54,13 +55,14 @@ class SetWriter(Protocol):
 
         Args:
             libraries: the set, with its name.
-            out: the folder; files of the same names are replaced.
+            out: the folder; files of an earlier export are replaced.
 
         Returns:
             The files, the one to read first in front.
 
         Raises:
             UnsupportedError: when the language does not support a problem type.
-            UsageError: when `out` cannot be written.
+            UsageError: when `out` has another's file.
+            MltuneError: when a file cannot be written.
         """
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -73,14 +74,22 @@ class Pace:
 
 
 class Steps:
-    """Counts the steps of a phase that take about equally long, and estimates the time left."""
+    """Counts the steps of a phase that take about equally long, and estimates the time left.
 
-    def __init__(self, name: str, show: Show) -> None:
-        self._name, self._show = name, show
+    Args:
+        name: of the phase.
+        show: called after each step.
+        end: no step begins after this time of the monotonic clock.
+    """
+
+    def __init__(self, name: str, show: Show, end: float = math.inf) -> None:
+        self._name, self._show, self._end = name, show, end
         self._began = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
         """Note that `done` of `total` steps are finished."""
-        passed = time.monotonic() - self._began
-        left = passed / done * (total - done) if 0 < done < total else None
+        now = time.monotonic()
+        left = None
+        if 0 < done < total:
+            left = min((now - self._began) / done * (total - done), max(0.0, self._end - now))
         self._show(Progress(phase=self._name, done=done, total=total, seconds_left=left))

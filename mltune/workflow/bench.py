@@ -56,7 +56,7 @@ class BenchResult:
     """The comparison, with its conditions.
 
     Attributes:
-        sizes_left_out: for which the time limit left no time.
+        sizes_left_out: sizes that the time limit left out.
     """
 
     problem_type: str
@@ -66,8 +66,8 @@ class BenchResult:
     contestants: tuple[tuple[str, str], ...]
     absent: tuple[tuple[str, str], ...]
     comparison: Comparison
-    sizes_left_out: int
     figure: Path | None
+    sizes_left_out: int = 0
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:
@@ -132,7 +132,7 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
             reasons = "; ".join(f"{name}: {why}" for name, why in absent)
             raise UsageError(f"bench: nothing to compare ({reasons or 'name a selector'})")
         results: list[SizeResult] = []
-        step = Steps("bench", show)
+        step = Steps("bench", show, end)
         most = _MOST_SECONDS if limit is None else min(_MOST_SECONDS, limit / len(problems))
         for done, problem in enumerate(problems, start=1):
             if results and time.monotonic() >= end:
@@ -155,8 +155,8 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
             contestants=tuple((one.name, _describe(one, contraction)) for one in contestants),
             absent=tuple(absent),
             comparison=Comparison(tuple(results)),
-            sizes_left_out=len(problems) - len(results),
             figure=options.figure,
+            sizes_left_out=len(problems) - len(results),
         )
     if options.figure:
         write_atomically(options.figure, _figure(result).encode())

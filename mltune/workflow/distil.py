@@ -24,6 +24,7 @@ from mltune.kernel import KernelFamily
 from mltune.kernel.families import FAMILIES
 from mltune.measurement import Phase
 from mltune.problem import Contraction
+from mltune.run.run import INFO_NAME
 from mltune.selector import Selector, depth, leaves
 from mltune.selector.json import read_selector, write_selector
 from mltune.selector.pack import SELECTOR_NAME
@@ -177,10 +178,15 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     """Distil the measurements of runs and write the selector.
 
     Raises:
-        UsageError: when a run cannot be read or a setting is out of range.
+        UsageError: when a run cannot be read, a setting is out of range, or the output is a run.
         NoCorrectConfigError: when no kernel of the runs was right.
         MltuneError: when the selector cannot be written.
     """
+    if options.output is not None and (options.output / INFO_NAME).exists():
+        raise UsageError(
+            f"{options.output}: is a run folder, not one for a selector; -o names another folder, "
+            "or a .json file"
+        )
     recorded = read_runs(options.runs, show)
     limited = _limited(recorded)
     rows = [row for row in recorded.measurements if row.config not in limited]

@@ -66,7 +66,7 @@ def export_selectors(
 
     Raises:
         UsageError: when a selector cannot be read, the language is unknown, takes one selector and
-            gets several, or the folder is a file.
+            gets several, the folder is a file, or another's file would be replaced.
         MltuneError: when something cannot be written.
     """
     known = dict.fromkeys((*WRITERS, *SET_WRITERS))

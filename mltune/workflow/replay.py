@@ -12,7 +12,8 @@ from mltune.tuning.families import family_named
 from mltune.workflow.recorded_device import recorded_device
 from mltune.workflow.run_setup import open_runner
 
-_MOST_SPREAD = 2.0  # of samples that tell a time
+_MOST_APART = 1.25
+"""Times that are further apart do not agree, however far their samples are spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,15 @@ class ReplayResult:
             return f"disagree: {old.status.value} was recorded, {new.status.value} came now"
         if self.ratio is None:
             return f"agree: {new.status.value} both times"
-        spread = max(max(m.seconds) / min(m.seconds) for m in (old, new))
-        word = "agree" if 1 / spread <= self.ratio <= spread else "differ"
-        if spread > _MOST_SPREAD:
-            word = "too noisy to tell"
+        spread, noisy = max(
+            (max(m.seconds) / min(m.seconds), name)
+            for m, name in ((old, "recorded"), (new, "repeated"))
+        )
+        apart = max(self.ratio, 1 / self.ratio)
+        word = "agree" if apart <= _MOST_APART else "too noisy to tell"
         return (
-            f"{word}: {self.ratio:.3f} of the recorded time, and the slowest sample took "
-            f"{spread:.3f} times as long as the fastest"
+            f"{word if apart <= spread else 'differ'}: {self.ratio:.3f} of the recorded time; the "
+            f"slowest {noisy} sample takes {spread:.2f} times the fastest"
         )
 
     def to_json(self) -> dict[str, Any]:

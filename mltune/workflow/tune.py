@@ -97,7 +97,8 @@ def tune(options: TuneOptions, show: Show, note: Note) -> TuneResult:
 
 def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
     """Check the options, and plan."""
-    if options.calls is None and not options.problems:
+    was_tuned = (options.folder / STATE_NAME).exists() and not options.dry_run
+    if options.calls is None and not options.problems and not was_tuned:
         raise UsageError("tune: needs --for CALLS.csv, or --problems such as sgemm,hgemm_nt")
     if options.calls is not None and options.sizes is not None:
         raise UsageError("--sizes: cannot go with --for, which names the sizes")
@@ -106,6 +107,10 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
     spaces = options.space or (AUTO,)
     check_spaces(spaces)
     calls = None if options.calls is None else read_calls(options.calls, contractions)
+    if was_tuned:
+        raise UsageError(
+            f"{options.folder}: was tuned before (--resume continues; -o names another folder)"
+        )
     check_gemms(each.contraction for each in calls or ())
     sizes = parse_sizes(options.sizes) if options.sizes else ()
     for contraction in contractions:
@@ -113,10 +118,6 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
             problem_of_size(contraction, size.extents)
     against = options.against
     _check_words(against or (), options.languages or ())
-    if (options.folder / STATE_NAME).exists() and not options.dry_run:
-        raise UsageError(
-            f"{options.folder}: was tuned before (--resume continues; -o names another folder)"
-        )
     device = options.device or "auto"
     entry = choose(device)
     if calls is None:

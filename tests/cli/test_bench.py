@@ -46,13 +46,15 @@ def test_the_tuned_kernels_beside_numpy(
 
 
 def test_no_size_begins_after_the_time_limit(mltune: Command, device_spec: str) -> None:
-    done = mltune(
+    words = (
         "bench", "--against", "numpy", "--sizes", SIZES, "--device", device_spec,
-        "--time-limit", "1e-9", "--json", "--quiet",
+        "--time-limit", "1e-9", "--quiet",
     )  # fmt: skip
 
+    done = mltune(*words, "--json")
     assert [size["size"] for size in done.json["sizes"]] == [[16, 16, 16]]
     assert done.json["sizes_left_out"] == 1
+    assert "\nthe time limit left out 1 of 2 sizes\n" in mltune(*words).out
 
 
 def test_the_table_names_who_was_left_out_and_why(mltune: Command, device_spec: str) -> None:

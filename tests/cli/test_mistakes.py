@@ -230,6 +230,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("distil {run} {wrong}/run-other-device", 2, "/ another device / "),
     ("distil {wrong}/run-all-wrong", 3, "no kernel was right"),
     ("distil {run} -o {wrong}/file/selector.json", 2, "file"),
+    ("distil {run} -o {run}", 2, "is a run folder, not one for a selector; -o names"),
     ("replay {run}", 2, "required: ID"),
     ("replay {run} 9999", 2, "no measurement 9999 (it has 1 to "),
     ("replay {run} x", 2, "ID: must be a whole number of at least 1"),

@@ -99,7 +99,9 @@ def test_the_next_command_can_be_copied(
     distil = mltune("distil", "./-my run; touch x", "-o", "./-my selector.json")
     export = mltune("export", "./-my selector.json", "--lang", "python", "-o", "./-a b")
     report = mltune("report", "./-my run; touch x", "-o", "r.html")
+    again = mltune("search", "--resume", "--run", "./-my run; touch x")
 
     assert "next: mltune export './-my selector.json' --lang c -o tuned-c" in distil.out
     assert "next: pip install './-a b'" in export.out
     assert "next: mltune distil './-my run; touch x'" in report.out
+    assert "id: mltune replay './-my run; touch x' ID" in again.out

@@ -93,6 +93,7 @@ def test_a_folder_is_gone_on_with_and_not_written_over(
     monkeypatch.setattr("mltune.workflow.tune_session._BUDGET", 5)
 
     again = mltune(*whole)
+    missing = mltune("tune", "--for", tmp_path / "no.csv", "-o", folder)
     other = mltune("tune", "--resume", "-o", folder, "--problems", "sgemm")
     longer = mltune("tune", "--resume", "-o", folder, "--time", "200s", "--json", "--quiet")
 
@@ -102,6 +103,7 @@ def test_a_folder_is_gone_on_with_and_not_written_over(
         2,
         f"mltune: {folder}: was tuned before (--resume continues; -o names another folder)\n",
     )
+    assert (missing.code, missing.err.startswith(f"mltune: {tmp_path}/no.csv: ")) == (2, True)
     assert (other.code, "cannot go with --resume" in other.err) == (2, True)
     assert [each["trials"] for each in longer.json["tuned"]] == [5, 5]
     assert longer.json["plan"]["seconds"] == 200

@@ -19,3 +19,10 @@ def test_a_phase_tells_how_far_it_is_and_the_time_left_once_it_can_be_known() ->
     assert halfway is not None
     assert halfway >= 0
     assert after is None
+
+
+def test_no_more_time_is_promised_than_a_limit_leaves() -> None:
+    seen: list[Progress] = []
+    Steps("bench", seen.append, end=0.0)(1, 2)
+
+    assert seen[0].seconds_left == 0
