@@ -100,7 +100,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _print(result: TuneResult) -> None:
-    from mltune.workflow.tune_report import REPORT_NAME, gain_lines, left_lines
+    from mltune.workflow.tune_report import REPORT_NAME, gain_lines, left_lines, program_lines
 
     if not result.tuned:
         return
@@ -123,6 +123,6 @@ def _print(result: TuneResult) -> None:
     print("held out: speed of the chosen kernel / best known, on sizes held out of the choice")
     for line in gain_lines(result):
         say((f"gained: {line}", "good"))
-    for line in left_lines(result):
+    for line in (*program_lines(result), *left_lines(result)):
         print(line)
     print(f"report: {result.folder / REPORT_NAME}")

@@ -89,6 +89,13 @@ class Fields:
             raise self.wrong(name, "a list of texts")
         return tuple(values)
 
+    def numbers(self, name: str) -> tuple[float, ...]:
+        """Return a list of numbers."""
+        values = self.items(name)
+        if not all(type(value) in (int, float) for value in values):
+            raise self.wrong(name, "a list of numbers")
+        return tuple(map(float, values))
+
     def wrong(self, name: str, expected: str) -> UsageError:
         """Return the error for a field of the wrong type."""
         return UsageError(

@@ -41,6 +41,7 @@ class Part:
 
     Attributes:
         sizes: to search on, with counts; empty for the suite of the device's kind.
+        seconds: that the program took for all calls of each size; empty if unknown.
         calls: of the program, on all its sizes; 0 if unknown.
         covered: the share of the cost that the sizes make up.
         share: of the searches' time.
@@ -50,6 +51,7 @@ class Part:
 
     contraction: Contraction
     sizes: tuple[Size, ...] = ()
+    seconds: tuple[float, ...] = ()
     calls: int = 0
     covered: float = 1.0
     share: float = 1.0
@@ -71,6 +73,7 @@ class Part:
         return {
             "problem": self.name,
             "sizes": [size.to_json() for size in self.sizes],
+            "seconds": list(self.seconds),
             "calls": self.calls,
             "covered": self.covered,
             "share": self.share,
@@ -125,6 +128,7 @@ def plan_of_calls(
             Part(
                 contraction=contraction,
                 sizes=tuple(order),
+                seconds=tuple(by_size[size] for size in order) if measured else (),
                 calls=sum(size.count for size in by_size),
                 covered=math.fsum(by_size[size] for size in order) / total if total else 1.0,
                 families=families,

@@ -50,6 +50,21 @@ def _gain_line(against: Against, unseen: int, *, is_counted: bool) -> str:
     )
 
 
+def program_lines(result: TuneResult) -> tuple[str, ...]:
+    """Return a line of what the program itself took, if that is known of all compared sizes.
+
+    It has no ratio, as the clocks differ.
+    """
+    if (seconds := result.program_seconds) is None:
+        return ()
+    tuned = result.against[0]
+    return (
+        f"the program itself took {seconds_text(seconds)} for these calls of "
+        f"{counted(len(tuned.sizes), 'size')} (host time in the program, as traced), "
+        f"tuned kernels {seconds_text(tuned.tuned_seconds)} ({_CLOCKS[tuned.clock]})",
+    )
+
+
 def left_lines(result: TuneResult) -> tuple[str, ...]:
     """Return what is left to gain, and what is unknown."""
     lines = []
@@ -78,7 +93,7 @@ def report_text(result: TuneResult) -> str:
         "",
         "## What was gained",
         "",
-        *(f"- {line}" for line in gain_lines(result)),
+        *(f"- {line}" for line in (*gain_lines(result), *program_lines(result))),
         *(f"- {plain(line)}" for line in left_lines(result)),
         "",
         "## What was tuned",

@@ -102,6 +102,18 @@ class TuneResult:
         return sum((each.problem, each.size[:3]) not in seen for each in against.sizes)
 
     @property
+    def program_seconds(self) -> float | None:
+        """The program's own time for the calls of the compared sizes; None if it is unknown."""
+        known = {
+            (part.name, size.extents): seconds
+            for part in self.state.parts
+            for size, seconds in zip(part.sizes, part.seconds, strict=False)
+        }
+        sizes = self.against[0].sizes if self.against else ()
+        found = [known[key] for each in sizes if (key := (each.problem, each.size)) in known]
+        return math.fsum(found) if found and len(found) == len(sizes) else None
+
+    @property
     def ahead_gain(self) -> float | None:
         """The share of the time that more trials should save, weighted by the parts' shares."""
         known = [

@@ -166,6 +166,8 @@ def _part(found: Fields) -> Part:
     return Part(
         contraction=parse_problem_type(found.text("problem")),
         sizes=tuple(Size.from_json(each) for each in found.items("sizes")),
+        # A folder of an older mltune lacks them.
+        seconds=found.numbers("seconds") if "seconds" in found else (),
         calls=found.whole("calls"),
         covered=found.number("covered"),
         share=found.number("share"),

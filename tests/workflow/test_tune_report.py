@@ -1,0 +1,54 @@
+"""The closing lines of `mltune tune`, and its report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from mltune.problem import Size, gemm
+from mltune.problem.precision import Precision
+from mltune.workflow.program_gain import Against, Compared
+from mltune.workflow.tune_plan import Part
+from mltune.workflow.tune_report import program_lines, report_text
+from mltune.workflow.tune_result import TuneResult
+from mltune.workflow.tune_state import TuneState
+from tests.devices import CPU
+
+PART = Part(
+    contraction=gemm(Precision.SINGLE),
+    sizes=(Size((8, 8, 8), 10), Size((16, 8, 8), 1)),
+    seconds=(0.5, 0.25),
+    calls=11,
+)
+
+
+def _result(part: Part) -> TuneResult:
+    compared = Compared(
+        problem=part.name, size=(8, 8, 8), count=10, tuned=(0.01, 0.01), other=(0.02, 0.02)
+    )
+    state = TuneState(
+        seconds=60.0,
+        device="auto",
+        model=CPU.model,
+        seed=0,
+        spaces=("auto",),
+        against=("numpy",),
+        languages=("c",),
+        parts=(part,),
+    )
+    against = Against.of("numpy", "call", [compared])
+    return TuneResult(folder=Path("tuned"), state=state, device=CPU, against=(against,))
+
+
+def test_the_programs_own_time_stands_beside_that_of_the_tuned_kernels() -> None:
+    line = (
+        "the program itself took 500 ms for these calls of 1 size (host time in the program, as "
+        "traced), tuned kernels 100 ms (call time by the host's clock)"
+    )
+
+    assert program_lines(_result(PART)) == (line,)
+    assert f"\n- {line}\n" in report_text(_result(PART))
+
+
+def test_an_unknown_time_of_the_program_is_not_mentioned() -> None:
+    assert program_lines(_result(replace(PART, seconds=()))) == ()
