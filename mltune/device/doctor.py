@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import platform
+import shlex
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import gettempdir
 
 from mltune.device.entry import DeviceEntry
-from mltune.device.opencl.diagnosis import missing_linker
+from mltune.device.opencl.diagnosis import missing_linker, unwritable_cache
 from mltune.device_info import DeviceInfo
 
 _INSTALL = {
@@ -66,7 +68,7 @@ def examine(entries: Iterable[DeviceEntry], root: Path = Path("/")) -> tuple[Fin
     found = []
     entries = tuple(entries)
     if not entries:
-        found.append(Finding("there is no OpenCL device at all", _cpu_driver(system)))
+        found.append(_no_device(system))
     for entry in entries:
         if entry.problem:
             problem = f"device {entry.number}: {entry.problem}"
@@ -90,6 +92,13 @@ def system_of(root: Path = Path("/")) -> str:
     fields = dict(line.split("=", 1) for line in lines if "=" in line)
     words = f"{fields.get('ID', '')} {fields.get('ID_LIKE', '')}".replace('"', "").split()
     return next((_LIKE.get(w, w) for w in words if _LIKE.get(w, w) in _INSTALL), "")
+
+
+def _no_device(system: str) -> Finding:
+    if cache := unwritable_cache():
+        command = f"export POCL_CACHE_DIR={shlex.quote(str(Path(gettempdir()) / 'pocl'))}"
+        return Finding(f"there is no OpenCL device; {cache}", command)
+    return Finding("there is no OpenCL device at all", _cpu_driver(system))
 
 
 def _remedy(entry: DeviceEntry, system: str) -> str:
