@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from mltune.device.entry import DeviceEntry
-from mltune.device.opencl.diagnosis import missing_linker, unwritable_cache
+from mltune.device.opencl.diagnosis import missing_linker, restriction, unwritable_cache
 from mltune.device_info import DeviceInfo
 
 _INSTALL = {
@@ -95,6 +95,8 @@ def system_of(root: Path = Path("/")) -> str:
 
 
 def _no_device(system: str) -> Finding:
+    if line := restriction():
+        return Finding(f"there is no OpenCL device; {line}", "unset OCL_ICD_VENDORS")
     if cache := unwritable_cache():
         command = f"export POCL_CACHE_DIR={shlex.quote(str(Path(gettempdir()) / 'pocl'))}"
         return Finding(f"there is no OpenCL device; {cache}", command)

@@ -56,14 +56,27 @@ def test_a_gpu_without_a_driver_is_named_with_the_package(tmp_path: Path) -> Non
     assert "Intel GPU" in found[0].problem
 
 
-def test_no_device_at_all(tmp_path: Path) -> None:
+def test_no_device_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
     assert "no OpenCL device" in findings([], tmp_path)[0].problem
+
+
+def test_a_variable_that_restricts_the_drivers_is_named_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/nowhere")
+
+    (found,) = findings([], tmp_path)
+
+    assert "OCL_ICD_VENDORS=/nowhere restricts" in found.problem
+    assert found.command == "unset OCL_ICD_VENDORS"
 
 
 def test_a_cache_that_is_not_writable_is_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
+    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
     monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "file" / "cache"))
 
     (found,) = findings([], tmp_path)

@@ -33,6 +33,14 @@ def unwritable_cache() -> str | None:
     return f"PoCL's cache {folder} is not writable: set POCL_CACHE_DIR to a folder that is"
 
 
+def restriction() -> str | None:
+    """Return a line if a variable keeps the loader from drivers."""
+    vendors = os.environ.get("OCL_ICD_VENDORS")
+    return (
+        f"OCL_ICD_VENDORS={vendors} restricts the drivers that are looked at" if vendors else None
+    )
+
+
 def _processor_hint() -> str:
     if sys.platform == "linux" and platform.machine() in ("x86_64", "AMD64"):
         return "for a device on any x86-64 Linux: pip install pocl-binary-distribution"
@@ -52,8 +60,8 @@ def no_device_hints(platforms: Sequence[str]) -> tuple[str, ...]:
         hints += [hint for hint in (unwritable_cache(),) if hint]
     else:
         hints.append(_processor_hint())
-    if vendors := os.environ.get("OCL_ICD_VENDORS"):
-        hints.append(f"OCL_ICD_VENDORS={vendors} restricts the drivers that are looked at")
+    if line := restriction():
+        hints.append(line)
     else:
         hints.append("for a GPU: OCL_ICD_VENDORS may name the folder of its driver's .icd file")
     return tuple(hints)
