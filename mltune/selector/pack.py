@@ -88,6 +88,12 @@ def find_pack(device: str, problem: str, known: Sequence[Path]) -> Path:
     nearest = max(exact, key=lambda pack: _likeness(device, pack.parent.name))
     words, theirs = _words(device), _words(nearest.parent.name)
     if words.isdisjoint(theirs):
+        if held := [pack for pack in known if words <= _words(pack.parent.name)]:
+            names = ", ".join(f"{pack.parent.name}/{pack.name}" for pack in held)
+            raise UsageError(
+                f"{device}/{problem}: no pack of {problem} ships for this device (there are: "
+                f"{names}; tune yours: mltune tune --problems {problem} -o mine)"
+            )
         raise UsageError(
             f"{device}/{problem}: no device like '{device}' is known (devices with {problem}: "
             f"{_devices(exact)}; tune yours: mltune tune --problems {problem} -o tuned)"

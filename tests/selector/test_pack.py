@@ -54,6 +54,16 @@ def test_a_device_that_is_like_no_other_is_refused() -> None:
         find_selector(Path("nosuch"))
 
 
+def test_a_device_without_a_pack_of_this_problem_is_told_which_it_has() -> None:
+    with pytest.raises(UsageError) as refused:
+        find_pack("amd-mi300", "dgemm_nt", KNOWN)
+
+    assert str(refused.value) == (
+        "amd-mi300/dgemm_nt: no pack of dgemm_nt ships for this device (there are: "
+        "amd-mi300/sgemm_nn; tune yours: mltune tune --problems dgemm_nt -o mine)"
+    )
+
+
 def test_a_problem_without_a_pack_is_refused() -> None:
     with pytest.raises(UsageError, match=r"^x/zgemm: no such folder, and no such pack \(packs: "):
         find_pack("x", "zgemm", KNOWN)
