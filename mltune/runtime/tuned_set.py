@@ -210,12 +210,21 @@ class TunedSet:
         if "" in found:
             strides = given[found.index("")].strides
             return f"rows or columns must be contiguous, got strides of {strides} bytes ({held})"
-        trans = "".join("n" if "F" in each else "t" for each in found[:2])
+        trans = self._form_held(found) or "".join(
+            "n" if "F" in each else "t" for each in found[:2]
+        )
         problem = f"{letters[dtype]}gemm_{trans}"
         tune = f"mltune tune --problems {problem} -o tuned"
         return (
             f"holds no problem type for these arrays, such as {problem} ({held}; tune it: {tune})"
         )
+
+    def _form_held(self, found: Sequence[str]) -> str:
+        """Return a held type without its precision that fits these orders; "" if none does."""
+        fitting = (each for ways in self._ways.values() for each in ways if not each.misses(found))
+        for way in fitting:
+            return problem_type_name(way.tuned.selector.contraction).partition("_")[2]
+        return ""
 
     def _compute(
         self,

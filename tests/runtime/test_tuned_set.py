@@ -175,8 +175,8 @@ def test_what_is_not_held_is_one_line_with_what_to_do(queue: cl.CommandQueue) ->
     cases: list[tuple[Any, Any, str]] = [
         (a, turned, "holds no problem type for these arrays, such as sgemm_tn (held: sgemm_nn, "
          "dgemm_nn; tune it: mltune tune --problems sgemm_tn -o tuned)"),
-        (half, half, "holds no problem type for these arrays, such as hgemm_tt (held: sgemm_nn, "
-         "dgemm_nn; tune it: mltune tune --problems hgemm_tt -o tuned)"),
+        (half, half, "holds no problem type for these arrays, such as hgemm_nn (held: sgemm_nn, "
+         "dgemm_nn; tune it: mltune tune --problems hgemm_nn -o tuned)"),
         (a[::2, ::2], a[:2, :2], "rows or columns must be contiguous, got strides of (32, 8) "
          "bytes (held: sgemm_nn, dgemm_nn)"),
         (half, half.astype("float32"), "all arrays must have one type, got float16 and float32"),
