@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import platform
+import shlex
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import gettempdir
 
 from mltune.device.entry import DeviceEntry
-from mltune.device.opencl.diagnosis import missing_linker, unwritable_cache
+from mltune.device.opencl.diagnosis import missing_linker, restriction, unwritable_cache
 from mltune.device_info import DeviceInfo
 
 _INSTALL = {
@@ -40,7 +41,6 @@ _PACKAGES = {
 }
 _VENDORS = {"0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel"}
 _NAMES = {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel"}
-_CACHE = "export XDG_CACHE_HOME=FOLDER, which can be written"
 _LIKE = {"ubuntu": "debian", "rhel": "fedora", "centos": "fedora"}
 
 
@@ -94,27 +94,24 @@ def system_of(root: Path = Path("/")) -> str:
     return next((_LIKE.get(w, w) for w in words if _LIKE.get(w, w) in _INSTALL), "")
 
 
+def _no_device(system: str) -> Finding:
+    if line := restriction():
+        return Finding(f"there is no OpenCL device; {line}", "unset OCL_ICD_VENDORS")
+    if cache := unwritable_cache():
+        command = f"export POCL_CACHE_DIR={shlex.quote(str(Path(gettempdir()) / 'pocl'))}"
+        return Finding(f"there is no OpenCL device; {cache}", command)
+    return Finding("there is no OpenCL device at all", _cpu_driver(system))
+
+
 def _remedy(entry: DeviceEntry, system: str) -> str:
     if missing_linker(entry.info):
         return f"{_install('linker', system)}, or pip install ziglang"
-    if unwritable_cache():
-        return _CACHE
     return _install("cpu" if entry.info.kind == "cpu" else _maker(entry.info), system)
 
 
 def _maker(info: DeviceInfo) -> str:
     vendor = info.vendor.lower().replace("advanced micro", "amd")
     return next((name for name in _VENDORS.values() if name in vendor), "")
-
-
-def _no_device(system: str) -> Finding:
-    problem = "there is no OpenCL device at all"
-    if vendors := os.environ.get("OCL_ICD_VENDORS"):
-        problem += f" among the drivers that OCL_ICD_VENDORS={vendors} allows"
-        return Finding(problem, "unset OCL_ICD_VENDORS")
-    if advice := unwritable_cache():
-        return Finding(f"{problem}: {advice}", _CACHE)
-    return Finding(problem, _cpu_driver(system))
 
 
 def _cpu_driver(system: str) -> str:

@@ -61,25 +61,28 @@ def test_no_device_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "no OpenCL device" in findings([], tmp_path)[0].problem
 
 
-def test_no_device_among_the_drivers_that_are_allowed(
+def test_a_variable_that_restricts_the_drivers_is_named_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OCL_ICD_VENDORS", "/nowhere")
 
     (found,) = findings([], tmp_path)
 
-    assert "OCL_ICD_VENDORS=/nowhere" in found.problem
+    assert "OCL_ICD_VENDORS=/nowhere restricts" in found.problem
     assert found.command == "unset OCL_ICD_VENDORS"
 
 
-def test_caches_that_cannot_be_written_are_named(
+def test_a_cache_that_is_not_writable_is_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "file" / "cache"))
 
-    assert findings([], tmp_path)[0].command.startswith("export XDG_CACHE_HOME=")
+    (found,) = findings([], tmp_path)
+
+    assert "cache is not writable" in found.problem
+    assert found.command.startswith("export POCL_CACHE_DIR=")
 
 
 def test_a_missing_linker_is_named_with_both_ways(
@@ -153,3 +156,16 @@ def test_a_broken_device_does_not_hide_the_others(
 def test_the_doctor_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["devices", "--doctor"]) == 0
     assert capsys.readouterr().out
+
+
+@pytest.mark.device
+def test_a_home_that_is_not_writable_keeps_no_device_from_working(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    environment = os.environ | {"HOME": str(tmp_path / "file" / "home"), "MLTUNE_DEVICES_DIR": ""}
+    environment.pop("XDG_CACHE_HOME", None)
+
+    command = [sys.executable, "-m", "mltune", "devices", "--doctor"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+
+    assert done.stdout.startswith("nothing is wrong"), done.stdout
+    assert not done.stderr

@@ -7,12 +7,14 @@ from typing import cast
 import pyopencl as cl
 
 from mltune.device.entry import OCLGRIND
+from mltune.device.opencl.helper_cache import do_without_unwritable
 from mltune.device.opencl.quiet import built
 from mltune.device_info import DeviceInfo, OpenCLInfo
 
 
 def describe(device: cl.Device) -> DeviceInfo:
     """Return the identity and the limits of a device."""
+    do_without_unwritable()
     extensions = tuple(sorted(device.extensions.split()))
     sizes = tuple(device.max_work_item_sizes)
     return DeviceInfo(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mltune.device.entry import POCL
+from mltune.device.opencl.helper_cache import is_writable
 from mltune.device.opencl.linker import has_linker
 from mltune.device_info import DeviceInfo
 
@@ -24,21 +25,20 @@ def missing_linker(info: DeviceInfo) -> str | None:
 
 
 def unwritable_cache() -> str | None:
-    """Return advice if a cache cannot be written without which PoCL or pyopencl runs no kernel."""
-    if (own := os.environ.get("POCL_CACHE_DIR")) and not _can_be_written(Path(own)):
-        return f"PoCL's cache {own} is not writable: set POCL_CACHE_DIR to a folder that is"
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    if _can_be_written(home):
+    """Return advice if PoCL's cache cannot be written, which leaves it without devices."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(os.environ.get("POCL_CACHE_DIR") or base / "pocl")
+    if is_writable(folder):
         return None
+    return f"PoCL's cache {folder} is not writable: set POCL_CACHE_DIR to a folder that is"
+
+
+def restriction() -> str | None:
+    """Return a line if a variable keeps the loader from drivers."""
+    vendors = os.environ.get("OCL_ICD_VENDORS")
     return (
-        f"the caches of PoCL and pyopencl in {home} are not writable: set XDG_CACHE_HOME to a "
-        "folder that is"
+        f"OCL_ICD_VENDORS={vendors} restricts the drivers that are looked at" if vendors else None
     )
-
-
-def _can_be_written(folder: Path) -> bool:
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    return existing.is_dir() and os.access(existing, os.W_OK)
 
 
 def _processor_hint() -> str:
@@ -60,8 +60,8 @@ def no_device_hints(platforms: Sequence[str]) -> tuple[str, ...]:
         hints += [hint for hint in (unwritable_cache(),) if hint]
     else:
         hints.append(_processor_hint())
-    if vendors := os.environ.get("OCL_ICD_VENDORS"):
-        hints.append(f"OCL_ICD_VENDORS={vendors} restricts the drivers that are looked at")
+    if line := restriction():
+        hints.append(line)
     else:
         hints.append("for a GPU: OCL_ICD_VENDORS may name the folder of its driver's .icd file")
     return tuple(hints)

@@ -9,6 +9,7 @@ import pyopencl as cl
 from mltune.device.entry import DeviceEntry
 from mltune.device.opencl.describe import describe
 from mltune.device.opencl.diagnosis import no_device_hints
+from mltune.device.opencl.helper_cache import do_without_unwritable
 from mltune.errors import NoDeviceError, UsageError
 
 KIND = "opencl"
@@ -54,6 +55,7 @@ def driver_device(entry: DeviceEntry) -> cl.Device:
 
 def device_at(number: str) -> cl.Device:
     """Return the driver's own handle of the device `P:D`."""
+    do_without_unwritable()
     platform, device = map(int, number.split(":"))
     return _devices(cl.get_platforms()[platform])[device]
 

@@ -21,15 +21,6 @@ def test_a_cache_below_a_file_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     assert "not writable" in no_device_hints(["Portable Computing Language"])[0]
 
 
-def test_a_home_without_a_cache_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """pyopencl's cache lies there, too, wherever PoCL's is."""
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-
-    assert "set XDG_CACHE_HOME" in str(unwritable_cache())
-
-
 @pytest.mark.parametrize(
     ("system", "machine", "words"),
     [
