@@ -17,7 +17,7 @@ from types import FrameType, ModuleType
 from typing import NoReturn
 
 from mltune import __version__
-from mltune.cli.output import LogLines
+from mltune.cli.output import LogFormat, LogLines
 from mltune.cli.parser import Parser
 from mltune.cli.streams import break_lines, plain_output
 from mltune.cli.terminal import columns, say
@@ -172,9 +172,10 @@ def _declare(parser: Parser, module: ModuleType) -> None:
 
 def _set_logging(verbosity: int) -> None:
     level = {-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}
+    lines = LogLines()
+    lines.setFormatter(LogFormat())
     logging.basicConfig(
-        handlers=[LogLines()],
-        format="%(name)s: %(message)s",
+        handlers=[lines],
         level=level.get(max(verbosity, -1), logging.DEBUG),
         force=True,
     )

@@ -236,6 +236,16 @@ class ProgressBar:
             print(f"{where}  {state_text(progress)}".rstrip(), file=sys.stderr, flush=True)
 
 
+class LogFormat(logging.Formatter):
+    """Warnings read like the messages of `mltune`; other lines begin with who says them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return one line, and a traceback if there is one."""
+        is_warning = record.levelno >= logging.WARNING
+        head = f"mltune: {record.levelname.lower()}" if is_warning else record.name
+        return f"{head}: {super().format(record)}"
+
+
 class LogLines(logging.Handler):
     """Writes log lines to stderr, above the bar if there is one.
 

@@ -405,13 +405,21 @@ def host_queue() -> cl.CommandQueue:
     return cl.CommandQueue(cl.Context([driver_device(choose("opencl:auto"))]))
 
 
-def load(selector: Path | Selector, learn: Path | None = None, *, check: bool = True) -> TunedGemm:
+def load(
+    selector: Path | Selector,
+    learn: Path | None = None,
+    *,
+    check: bool = True,
+    first_check: bool = True,
+) -> TunedGemm:
     """Load a selector: one in memory, its JSON file, the folder that holds it, or a pack's name.
 
     Args:
         selector: which.
         learn: the file for what is learned from calls; None to learn nothing.
         check: whether to refuse a pack that runs on no device of this machine.
+        first_check: whether a pack's kernels are checked when a device first uses it; without, the
+            caller checks their results.
 
     Raises:
         UsageError: when there is no readable selector, its kernels cannot be written again, or
@@ -425,7 +433,8 @@ def load(selector: Path | Selector, learn: Path | None = None, *, check: bool = 
     if not (file.parent / SPEEDS_NAME).exists() or file.name != SELECTOR_NAME:
         return _bound(read_selector(file), str(file), learn)
     name = "/".join(file.absolute().parts[-3:-1])
-    tuned = _bound(read_selector(file), str(file), learn, name, read_speeds(file.parent))
+    speeds = read_speeds(file.parent) if first_check else ()
+    tuned = _bound(read_selector(file), str(file), learn, name, speeds, is_pack=True)
     devices: list[DeviceInfo] = []
     with suppress(NoDeviceError):  # without a device it can still choose
         devices = [entry.info for entry in list_devices() if check]
@@ -439,6 +448,8 @@ def _bound(
     learn: Path | None,
     name: str = "",
     speeds: Sequence[Speed] = (),
+    *,
+    is_pack: bool = False,
 ) -> TunedGemm:
     """Generate a selector's kernels, and bind them to it."""
     kernels, changed = [], []
@@ -452,7 +463,7 @@ def _bound(
         if kernel.source_hash != entry.source_hash:
             changed.append(entry.name)
         kernels.append(kernel)
-    if changed and not speeds:  # a pack is checked when a device first uses it
+    if changed and not is_pack:  # a pack is checked when a device first uses it
         names = changed[0] if len(changed) == 1 else f"{len(changed)} kernels"
         _log.warning(
             "%s: this version of mltune writes %s differently from the one that measured it",

@@ -27,8 +27,6 @@ from mltune.runner.capacity import refuse_precisions, refuse_too_large
 from mltune.runtime import TunedGemm, load
 from mltune.runtime.ahead import BUILD_SECONDS, built_ahead
 from mltune.runtime.gemm_kernel import GemmKernel
-from mltune.selector.json import read_selector
-from mltune.selector.pack import find_selector
 from mltune.tuning.progress import Show, Steps
 from mltune.tuning.search_options import DEFAULT_PROBLEM
 
@@ -167,7 +165,7 @@ def _load(selector: Path | None, *, limited: bool) -> TunedGemm | None:
     """Load the selector; where time is limited without a pack's check, which builds all."""
     if selector is None:
         return None
-    return load(read_selector(find_selector(selector)) if limited else selector)
+    return load(selector, check=not limited, first_check=not limited)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,21 @@ def test_no_size_begins_after_the_time_limit(mltune: Command, device_spec: str) 
     assert "\nthe time limit left out 1 of 2 sizes\n" in mltune(*words).out
 
 
+def test_a_pack_whose_kernels_are_written_otherwise_today_is_compared_without_a_word(
+    mltune: Command, device_spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mltune.kernel import Kernel
+
+    monkeypatch.setattr(Kernel, "source_hash", "changed")
+    done = mltune(
+        "bench", "pthread-amd-epyc/sgemm_nn", "--against", "numpy", "--sizes", "16x16x16",
+        "--device", device_spec, "--time-limit", "1e-9",
+    )  # fmt: skip
+
+    assert done.code == 0
+    assert "differently" not in done.err
+
+
 def test_the_table_names_who_was_left_out_and_why(mltune: Command, device_spec: str) -> None:
     shown = mltune(
         "bench", "--against", "numpy,cublas", "--sizes", SIZES, "--device", device_spec,
