@@ -11,6 +11,7 @@ import pytest
 from mltune.errors import NoDeviceError, UsageError
 from mltune.measurement import Measurement, Status
 from mltune.run.run_info import RunInfo
+from mltune.workflow.recorded_device import recorded_device
 from mltune.workflow.replay import ReplayResult, replay
 
 Make = Callable[..., Measurement]
@@ -82,6 +83,21 @@ def test_a_device_that_is_elsewhere_is_named(
 
     with pytest.raises(NoDeviceError, match="run: was measured on NVIDIA H200, which is not here"):
         replay(folder, 1, None)
+
+
+def test_the_id_of_a_device_that_is_elsewhere_is_not_shown(info: RunInfo) -> None:
+    far = replace(info.device, name="NVIDIA H200", uuid="pci-0000:00:06")
+
+    with (
+        pytest.raises(NoDeviceError) as refused,
+        recorded_device(far, None, "run") as asked,
+    ):
+        raise NoDeviceError(f"no device '{asked}' (known: 0:0 a CPU (PoCL))")
+
+    assert str(refused.value) == (
+        "run: was measured on NVIDIA H200, which is not here; --device names another "
+        "(known: 0:0 a CPU (PoCL))"
+    )
 
 
 class _OpenedError(Exception):
