@@ -247,16 +247,7 @@ class LogFormat(logging.Formatter):
 
 
 class LogLines(logging.Handler):
-    """Writes log lines to stderr, above the bar if there is one.
-
-    Warnings of mltune are a user's; other lines name who says them.
-    """
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
-        if record.levelno == logging.WARNING and record.name.split(".")[0] == "mltune":
-            return f"mltune: warning: {record.getMessage()}"
-        return super().format(record)
+    """Writes log lines to stderr, above the bar if there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one line."""

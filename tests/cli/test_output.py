@@ -161,7 +161,7 @@ def test_a_log_line_has_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch, has_b
             bar.show(Progress(phase="verify", done=0, total=1))
         LogLines().emit(record)
 
-    last = terminal.getvalue().partition("mltune: warning: slow: a pack")
+    last = terminal.getvalue().partition("slow: a pack")
     assert last[0].endswith("\x1b[2K") == has_bar  # the bar's line was erased
     assert last[2].startswith("\n")
 
