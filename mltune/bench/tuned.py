@@ -12,6 +12,7 @@ import pyopencl.array as cl_array
 from mltune.bench.contestant import CannotComputeError
 from mltune.bench.opencl_queues import Queues
 from mltune.bench.task import Array, Task
+from mltune.counted import counted
 from mltune.errors import MltuneError
 from mltune.problem import Contraction
 from mltune.problem.layout import memory_orders
@@ -32,7 +33,7 @@ class Tuned:
         selector, here = self._gemm.selector, self._queues.device
         home = dict(selector.conditions).get("device", "")
         tuned = "" if here.startswith(home) else f", tuned on {home}"
-        return f"mltune, {len(selector.portfolio)} kernels on {here}{tuned}"
+        return f"mltune, {counted(len(selector.portfolio), 'kernel')} on {here}{tuned}"
 
     def prepare(self, task: Task) -> TunedProduct:
         """Copy the numbers to the device.

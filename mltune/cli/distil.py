@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mltune.cli.output import ProgressBar, print_json, print_table
 from mltune.cli.parser import fraction, positive, whole
+from mltune.counted import counted
 from mltune.shell import command
 from mltune.words import counted
 
@@ -107,8 +108,9 @@ def run(args: argparse.Namespace) -> int:
     _print_left_out(result.left_out)
     if result.rows:
         print(
-            f"\nspeed of the chosen kernel / best known, on {result.rows[0].regret.sizes} sizes, "
-            "each judged by a fit that did not see it:"
+            "\nspeed of the chosen kernel / best known, on "
+            f"{counted(result.rows[0].regret.sizes, 'size')}, each judged by a fit "
+            "that did not see it:"
         )
         print_table(
             ("rule", "geomean", "10th pct", "worst", "within 5 %", "at"),
@@ -148,8 +150,7 @@ def _print_shape(result: DistilResult) -> None:
     if kernels == 1:
         print(f"1 kernel for all sizes: {result.path}")
     else:
-        held = f"{counted(kernels, 'kernel')}, {counted(exact, 'exact size')}"
-        print(f"{held}, {how}: {result.path}")
+        print(f"{kernels} kernels, {counted(exact, 'exact size')}, {how}: {result.path}")
 
 
 def _print_left_out(left_out: Sequence[LeftOut]) -> None:
@@ -158,7 +159,8 @@ def _print_left_out(left_out: Sequence[LeftOut]) -> None:
     for one in left_out:
         by_reason.setdefault(one.reason, []).append(one.size.label)
     if by_reason:
-        print(f"\n{len(left_out)} sizes of the runs are no exact sizes, the rule answers:")
+        are = "is no exact size" if len(left_out) == 1 else "are no exact sizes"
+        print(f"\n{counted(len(left_out), 'size')} of the runs {are}, the rule answers:")
     for reason, labels in by_reason.items():
         more = f", and {len(labels) - _NAMED} more" if len(labels) > _NAMED else ""
         print(f"  {', '.join(labels[:_NAMED])}{more}: {reason}")

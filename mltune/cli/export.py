@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from mltune.cli.output import print_json
+from mltune.counted import counted
 
 EXAMPLE = "mltune export nvidia-h200/sgemm_nn --lang c -o tuned-c"
 _KERNELS = ("opencl", "kernel_sources")  # folders with a file per kernel
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         if path.parent not in kernels:
             print(path)
     for folder, count in kernels.items():
-        print(f"{folder}/: {count} kernels")
+        print(f"{folder}/: {counted(count, 'kernel')}")
     if args.lang in _NEXT:
         print(f"\nnext: {_NEXT[args.lang].format(folder=shell_path(args.output))}")
     return 0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mltune.cli.output import ProgressBar, print_json, print_table, short_number
 from mltune.cli.parser import whole
+from mltune.counted import counted
 from mltune.shell import command
 
 EXAMPLE = "mltune pack verify nvidia-h200/sgemm_nn"
@@ -66,7 +67,10 @@ def _build(args: argparse.Namespace) -> int:
         return 0
     for each in built:
         kernels, _, _ = each.shape
-        print(f"{each.path.parent}: {kernels} kernels, {len(each.selector.exact)} sizes")
+        print(
+            f"{each.path.parent}: {counted(kernels, 'kernel')}, "
+            f"{counted(len(each.selector.exact), 'size')}"
+        )
         print(f"next: {command('mltune', 'pack', 'verify', each.path.parent)}")
     return 0
 

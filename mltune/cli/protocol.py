@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mltune.cli.options import declare_builders, declare_limits
 from mltune.cli.output import ProgressBar, conclude, print_json, print_table
 from mltune.cli.parser import positive, seconds, whole
+from mltune.counted import counted
 from mltune.shell import command
 
 if TYPE_CHECKING:
@@ -88,7 +89,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _print_plan(planned: PlanResult) -> None:
     for one in planned.runs:
-        print(f"{one.problem}: {one.kernels:,} kernels, {one.measurements:,} measurements")
+        print(
+            f"{one.problem}: {counted(one.kernels, 'kernel')}, "
+            f"{counted(one.measurements, 'measurement')}"
+        )
         for number, group in enumerate(one.groups, start=1):
             _print_group(number, group)
     print(f"counted for {planned.device.name}, nothing was built")
@@ -97,7 +101,10 @@ def _print_plan(planned: PlanResult) -> None:
 def _print_result(result: ProtocolResult) -> None:
     for one in result.runs:
         failed = f", {one.failed} failed" if one.failed else ""
-        print(f"{one.problem} on {result.device.name}: {one.trials} kernels measured{failed}")
+        print(
+            f"{one.problem} on {result.device.name}: "
+            f"{counted(one.trials, 'kernel')} measured{failed}"
+        )
         for number, group in enumerate(one.groups, start=1):
             _print_group(number, group)
         if one.best:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from mltune.cli.output import print_json
+from mltune.counted import counted
 
 EXAMPLE = "mltune salvage runs/2026-11-21-sgemm-nn-nvidia-h200 -o runs/salvaged"
 
@@ -25,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.to_json())
     else:
-        print(f"{result.folder}: {result.measurements} measurements saved")
+        print(f"{result.folder}: {counted(result.measurements, 'measurement')} saved")
         for line in result.lost:
             print(f"lost: {line}")
         if result.info_error:

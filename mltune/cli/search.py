@@ -23,6 +23,7 @@ from mltune.cli.output import (
     table_width,
 )
 from mltune.cli.parser import number, positive, seconds, whole
+from mltune.counted import counted
 from mltune.errors import UsageError
 from mltune.search.names import SAMPLERS
 from mltune.shell import command

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.output import Cell, conclude, print_table, short_number
-from mltune.words import counted
+from mltune.counted import counted
 
 if TYPE_CHECKING:
     from mltune.workflow.trace import TraceResult
@@ -83,7 +83,9 @@ def _print(result: TraceResult) -> None:
         total = sum(each.size.count for each in calls)
         took = result.call_seconds
         of = "" if took is None else f", {took:.3g} s of the program's {result.seconds:.3g} s"
-        what = "1 size" if len(calls) == 1 else f"{len(calls)} sizes and types"
-        print(f"{counted(total, 'call')} of {what}{of}")
+        print(
+            f"{counted(total, 'call')} of {counted(len(calls), 'size')}"
+            f"{' and types' * (len(calls) != 1)}{of}"
+        )
     for line in result.notes:
         print(line)

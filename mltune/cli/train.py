@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mltune.cli.output import ProgressBar, print_json, print_table
 from mltune.cli.parser import whole
+from mltune.counted import counted
 
 EXAMPLE = "mltune train runs/2026-11-21-sgemm-nn-nvidia-h200"
 
@@ -44,9 +45,11 @@ def run(args: argparse.Namespace) -> int:
         print_json(result.to_json())
         return 0
     scores = result.model.scores
-    print(f"cost model from {result.model.rows} measurements: {result.folder}")
+    print(f"cost model from {counted(result.model.rows, 'measurement')}: {result.folder}")
     if scores is not None:
-        print(f"\non {scores.sizes} sizes, each predicted by a model that did not see it:")
+        print(
+            f"\non {counted(scores.sizes, 'size')}, each predicted by a model that did not see it:"
+        )
         rows = [("this model", scores)]
         if result.is_helped and result.alone is not None:
             rows.append(("without the other devices", result.alone))

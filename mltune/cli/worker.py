@@ -11,6 +11,7 @@ from typing import Any
 from mltune.cli.options import declare_builders, import_from_here
 from mltune.cli.output import ProgressBar, duration_text, print_json
 from mltune.cli.parser import seconds
+from mltune.counted import counted
 from mltune.errors import UsageError
 
 EXAMPLE = "mltune worker --storage postgresql+psycopg://tuner@db.example.org/tuning --device gpu"
@@ -96,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     state = "all done" if counts.concluded else "interrupted" if result.interrupted else "left"
     print(
         f"study {result.study}, {problem_type_name(result.info.contraction)} on "
-        f"{result.info.device.name}: {result.trials} trials here, {counts.finished} of "
+        f"{result.info.device.name}: {counted(result.trials, 'trial')} here, {counts.finished} of "
         f"{counts.budget} in all, {duration_text(result.seconds)}; {result.stopped or state}"
     )
     return result.exit_code
@@ -107,5 +108,5 @@ def _say_all(results: list[dict[str, Any]], as_json: bool) -> int:
         print_json({"workers": results})
     else:
         for one in results:
-            print(f"{one['device']}: {one['trials']} trials, {one['seconds']:.0f} s")
+            print(f"{one['device']}: {counted(one['trials'], 'trial')}, {one['seconds']:.0f} s")
     return max(int(one["exit_code"]) for one in results)

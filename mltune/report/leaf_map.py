@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
+from mltune.counted import counted
 from mltune.problem import Problem
 from mltune.report.axis import Axis
 from mltune.report.content import Selection
@@ -246,8 +247,7 @@ def _summary(cells: Sequence[Sequence[_Cell]], k: int, measured: int) -> str:
     )
     rest = sum(count for _, count in shares[6:]) / len(flat)
     more = f", others {percent(rest)}" if rest else ""
-    sizes = "1 size" if measured == 1 else f"{measured} sizes"
-    words = f"K = {k}, {sizes} measured: {listed}{more} of the area."
+    words = f"K = {k}, {counted(measured, 'size')} measured: {listed}{more} of the area."
     leaves = {cell.leaf for cell in flat if cell.loss is not None}
     if not leaves:
         return words

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from mltune.counted import counted
 from mltune.measurement.measurement import Measurement, Phase, Status
 from mltune.problem import problem_type_name
 from mltune.report.against import against_section
@@ -178,15 +179,14 @@ def _headline(content: Content) -> Markup:
 def _gains(content: Content) -> Iterator[tuple[str, str]]:
     """Return the gain and the share of the peak, as geometric means over the sizes."""
     if (gain := content.gain) is not None:
-        yield f"{gain.speed:.2f}", f"{gain.words}, {_sizes(gain.sizes)}"
+        yield f"{gain.speed:.2f}", f"{gain.words}, {counted(gain.sizes, 'size')}"
     if (other := content.against) is not None:
-        yield f"{other.speed:.2f}", f"of the speed of {other.name}, {_sizes(len(other.pairs))}"
+        yield (
+            f"{other.speed:.2f}",
+            f"of the speed of {other.name}, {counted(len(other.pairs), 'size')}",
+        )
     if shares := list(content.of_peak.values()):
         yield percent(statistics.geometric_mean(shares)), "of the device's peak, mean of the sizes"
-
-
-def _sizes(count: int) -> str:
-    return "1 size" if count == 1 else f"{count} sizes"
 
 
 def _best(content: Content) -> Markup:
@@ -194,8 +194,8 @@ def _best(content: Content) -> Markup:
     if not best:
         return section("best", title, note("No kernel was right on any size."))
     caption = (
-        f"{_sizes(len(best))}; a long table scrolls. Times are from the leaders' final rounds "
-        "if there were any, else from the search."
+        f"{counted(len(best), 'size')}; a long table scrolls. Times are from the leaders' "
+        "final rounds if there were any, else from the search."
     )
     peak = (
         " Of peak: the least time by the device's published peaks / the time."
@@ -297,8 +297,8 @@ def _effort(content: Content) -> Markup:
     effort = Effort.of(content.measurements, content.info.problems)
     failed = ", ".join(f"{count} {status}" for status, count in effort.failures)
     words = (
-        f"{effort.trials} trials ({f'failed: {failed}' if failed else 'none failed'}); the "
-        f"builders were busy for {seconds(effort.build_seconds)}; a config was timed on a "
+        f"{counted(effort.trials, 'trial')} ({f'failed: {failed}' if failed else 'none failed'}); "
+        f"the builders were busy for {seconds(effort.build_seconds)}; a config was timed on a "
         f"size {effort.timed:,} times."
     )
     return section("effort", "Where the budget went", note(words), effort_table(effort))

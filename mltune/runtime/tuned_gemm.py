@@ -15,6 +15,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
+from mltune.counted import counted
 from mltune.device import choose, list_devices
 from mltune.device.opencl.describe import describe
 from mltune.device.opencl.linker import has_linker
@@ -92,7 +93,7 @@ class TunedGemm:
 
     def __repr__(self) -> str:
         name = problem_type_name(self._selector.contraction)
-        return f"<TunedGemm {name}, {len(self._selector.portfolio)} kernels>"
+        return f"<TunedGemm {name}, {counted(len(self._selector.portfolio), 'kernel')}>"
 
     @property
     def name(self) -> str:

@@ -23,6 +23,7 @@ from mltune.compat.tensile.protocol_result import (
     ProtocolResult,
     RunResult,
 )
+from mltune.counted import counted
 from mltune.device import choose
 from mltune.device_info import DeviceInfo
 from mltune.errors import DeviceGoneError, UsageError
@@ -121,7 +122,8 @@ def run_protocol(options: ProtocolOptions, show: Show, note: Note) -> ProtocolRe
                 with _open(folder, job, policy, runner.device, options) as run:
                     note(
                         f"run {folder}: {job.problem_type} on {runner.device.name}, "
-                        f"{job.kernels} kernels, {job.measurements:,} measurements"
+                        f"{counted(job.kernels, 'kernel')}, "
+                        f"{counted(job.measurements, 'measurement')}"
                     )
                     bench = ProtocolBench(run, runner, job.problem_of, job.measurements, end, show)
                     groups: list[GroupResult] = []

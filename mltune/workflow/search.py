@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlalchemy import URL
 
+from mltune.counted import counted
 from mltune.errors import DeviceGoneError, MltuneError, NoCorrectConfigError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.measurement import Measurement, Phase
@@ -255,7 +256,8 @@ def _introduction(objective: Objective, options: SearchOptions) -> Iterator[str]
     info = objective.info
     yield (
         f"run {objective.run.folder}: {problem_type_name(info.contraction)} on "
-        f"{info.device.name}, {objective.space.size:,} configs, {len(info.sizes)} sizes"
+        f"{info.device.name}, {counted(objective.space.size, 'config')}, "
+        f"{counted(len(info.sizes), 'size')}"
     )
     if all_transposes(asked := (options.problem or "").strip()):
         meant = problem_type_name(info.contraction)
@@ -281,12 +283,14 @@ def _forecast(info: RunInfo, configs: int, options: SearchOptions) -> str:
         if named := len(info.final_problems) - len(info.problems):
             ends += f", not before the leaders are timed on the {named:,} of --cross-sizes"
         is_open = trials >= UNLIMITED_BUDGET
-        return ends if is_open else f"{ends}, or {trials:,} trials and the leaders' rounds"
+        return (
+            ends if is_open else f"{ends}, or {counted(trials, 'trial')} and the leaders' rounds"
+        )
     begin, each = (0.5, 0.08) if info.device.kind == "cpu" else (0.1, 0.006)
     seconds = trials * (begin + each * len(info.sizes)) / (1 - info.cross_share)
     seconds += _seconds_of_comparison(options, seconds)
     text = f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds:.0f} s"
-    return f"{trials:,} trials and the leaders' rounds: about {text}, by other devices"
+    return f"{counted(trials, 'trial')} and the leaders' rounds: about {text}, by other devices"
 
 
 def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) -> Show:

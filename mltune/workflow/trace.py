@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mltune.counted import counted
 from mltune.errors import UsageError
 from mltune.files import file_error, refuse_unwritable, write_atomically
 from mltune.problem import problem_type_name
@@ -80,7 +81,9 @@ class TraceResult:
         elif self.call_seconds is None:
             lines.append("seconds of calls on a device are not known: --wait measures them")
         if self.seen.lost:
-            lines.append(f"{self.seen.lost:,} calls of further sizes had no room in the table")
+            lines.append(
+                f"{counted(self.seen.lost, 'call')} of further sizes had no room in the table"
+            )
         return tuple(lines)
 
     @property

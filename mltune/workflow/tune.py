@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mltune.bench.peers import PEERS, absence
+from mltune.counted import counted
 from mltune.device import DeviceEntry, choose
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
@@ -194,7 +195,7 @@ def plan_lines(state: TuneState, device: DeviceInfo) -> tuple[str, ...]:
     lines = [f"plan: {types} on {device.name}, {whole}"]
     for part, searched in zip(state.parts, state.searched, strict=True):
         sizes = counted(len(part.sizes), "size") if part.sizes else "a suite of sizes"
-        calls = f", {part.calls:,} calls" if part.is_counted else ""
+        calls = f", {counted(part.calls, 'call')}" if part.is_counted else ""
         most = f" ({part.covered:.0%} of their cost)" if part.covered < 0.995 else ""
         before = f", {searched.seconds:.0f} s done" if searched.seconds else ""
         lines.append(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mltune.counted import counted
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoDeviceError, UsageError
 from mltune.problem import Contraction, Problem, Size, problem_of_size, problem_type_name
@@ -115,7 +116,7 @@ def plan_of_calls(
         fitting = [each for each in group if fits(_problem(each), device)]
         if len(fitting) < len(group):
             too_large = len(group) - len(fitting)
-            what = f"{too_large} size{'s' * (too_large > 1)} of {name}"
+            what = f"{counted(too_large, 'size')} of {name}"
             left_out.append(LeftOut(what=what, reason="too large"))
         families, reason = _families(contraction, device, spaces)
         if reason or not fitting:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mltune.counted import counted
 from mltune.export.plain import plain
 from mltune.words import counted
 from mltune.workflow.gain import NAMES

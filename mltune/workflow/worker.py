@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import URL
 
+from mltune.counted import counted
 from mltune.device_info import DeviceInfo
 from mltune.errors import DeviceGoneError, UsageError
 from mltune.problem import problem_type_name
@@ -156,7 +157,8 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
         study = new_study(info, space, own_seed(), note)
         note(
             f"study {asked.id}: {problem_type_name(info.contraction)} on "
-            f"{runner.device.name}, {space.size:,} configs, {len(info.sizes)} sizes"
+            f"{runner.device.name}, {counted(space.size, 'config')}, "
+            f"{counted(len(info.sizes), 'size')}"
         )
         runner.await_proof()
         with (
