@@ -177,6 +177,7 @@ class ProgressBar:
         self._bar: Any = None
         self._task: Any = None
         self._last_line = time.monotonic()
+        self._last_end = ""
 
     def __enter__(self) -> ProgressBar:
         if not self._quiet and sys.stderr.isatty():
@@ -231,8 +232,11 @@ class ProgressBar:
                 self._bar.start()
             return
         now = time.monotonic()
-        if now - self._last_line >= self._PLAIN_SECONDS or progress.done == progress.total:
-            self._last_line = now
+        is_end = progress.done == progress.total
+        if is_end and where == self._last_end:  # a resumed search begins where it ended
+            return
+        if now - self._last_line >= self._PLAIN_SECONDS or is_end:
+            self._last_line, self._last_end = now, where if is_end else ""
             print(f"{where}  {state_text(progress)}".rstrip(), file=sys.stderr, flush=True)
 
 

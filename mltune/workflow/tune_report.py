@@ -123,11 +123,10 @@ def report_text(result: TuneResult) -> str:
         lines += ["", f"[{place}]({place}): `{library.command}`"]
     lines += ["", *_by_type(result.against)]
     lines += _by_size(result.against, is_counted=result.is_counted)
-    lines += [
-        "## Next",
-        "",
-        *(f"- {line.removeprefix('next: ')}" for line in result.next_commands),
-    ]
+    following = [f"`{line}`" for _, line in result.following]
+    if result.exit_code:  # the words say why
+        following = [f"{plain(words)}: `{line}`" for words, line in result.following]
+    lines += ["## Next", "", *(f"- {line}" for line in following)]
     return "\n".join(lines) + "\n"
 
 

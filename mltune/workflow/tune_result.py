@@ -126,15 +126,20 @@ class TuneResult:
 
     @property
     def next_commands(self) -> tuple[str, ...]:
-        """The commands to type next."""
+        """The commands to type next, each behind the words for it."""
+        return tuple(f"{words}: {line}" for words, line in self.following)
+
+    @property
+    def following(self) -> tuple[tuple[str, str], ...]:
+        """The commands to type next, with words for each."""
         if not self.tuned and not self.interrupted and not self.stopped:
             return ()
         longer = f"{2 * self.state.seconds:.0f}s"
         resume = ("mltune", "tune", "--resume", "-o", self.folder)
         if self.interrupted or self.stopped:
-            return (f"{self.stopped or 'interrupted'}; resume with: {command(*resume)}",)
-        lines = [f"next: {each.command}" for each in self.libraries]
-        return (*lines, f"or more of it: {command(*resume, '--time', longer)}")
+            return ((f"{self.stopped or 'interrupted'}; resume with", command(*resume)),)
+        uses = (("next", each.command) for each in self.libraries)
+        return (*uses, ("or more of it", command(*resume, "--time", longer)))
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `--json` prints."""

@@ -83,6 +83,8 @@ def test_calls_become_a_library_with_its_gain(
     report = (folder / "report.md").read_text()
     assert "| sgemm_nn | 32x32x32 | 100 | 1 ms | 2.00 |" in report
     assert "2.00 times as fast" in report
+    assert "next: " not in report
+    assert f"## Next\n\n- `make -C {folder}/library/c" in report
 
 
 def test_a_folder_is_gone_on_with_and_not_written_over(

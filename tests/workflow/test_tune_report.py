@@ -52,3 +52,11 @@ def test_the_programs_own_time_stands_beside_that_of_the_tuned_kernels() -> None
 
 def test_an_unknown_time_of_the_program_is_not_mentioned() -> None:
     assert program_lines(_result(replace(PART, seconds=()))) == ()
+
+
+def test_a_report_says_why_it_ended_early() -> None:
+    result = replace(_result(PART), interrupted=True)
+
+    assert report_text(result).endswith(
+        "## Next\n\n- interrupted; resume with: `mltune tune --resume -o tuned`\n"
+    )
