@@ -11,7 +11,6 @@ from mltune.cli.output import ProgressBar, print_json, print_table
 from mltune.cli.parser import fraction, positive, whole
 from mltune.counted import counted
 from mltune.shell import command
-from mltune.words import counted
 
 if TYPE_CHECKING:
     from mltune.distil import LeftOut

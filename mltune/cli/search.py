@@ -27,7 +27,6 @@ from mltune.counted import counted
 from mltune.errors import UsageError
 from mltune.search.names import SAMPLERS
 from mltune.shell import command
-from mltune.words import counted
 
 if TYPE_CHECKING:
     from mltune.measurement import Measurement

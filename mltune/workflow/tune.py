@@ -21,7 +21,6 @@ from mltune.run.host import Host
 from mltune.shell import command
 from mltune.space.shipped import AUTO
 from mltune.tuning.progress import Show
-from mltune.words import counted
 from mltune.workflow.chosen_spaces import check_spaces
 from mltune.workflow.run_setup import Note
 from mltune.workflow.tune_plan import SEARCHING, Part, plan_of_calls, plan_of_types

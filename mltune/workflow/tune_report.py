@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from mltune.counted import counted
 from mltune.export.plain import plain
-from mltune.words import counted
 from mltune.workflow.gain import NAMES
 from mltune.workflow.program_gain import Against, Compared
 

@@ -1,8 +1,0 @@
-"""Words for what is printed."""
-
-from __future__ import annotations
-
-
-def counted(number: int, noun: str) -> str:
-    """Write a number of things: `1 size`, `2 sizes`."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
