@@ -6,7 +6,8 @@ along d0 is read once for each strip, or for all strips that are computed at the
 memory, if it is larger than the cache.
 
 Few measured sizes are that large, so no formula learns it: of 28672x1827x4096 a kernel of half
-precision with strips of one tile was expected to take 0.67 ms on an H100, and took 1.09.
+precision with strips of one tile was expected to take 0.67 ms on an H100, and took 1.09. This
+module tells 1.03. Of 32 runs of H100 it tells something about 4,230 times; none was shorter.
 """
 
 from __future__ import annotations
