@@ -60,16 +60,25 @@ class Traffic:
     def log_seconds(self, sizes: Array) -> Array:
         """Return the logs of the least times, a row for each size and a column for each kernel.
 
-        They are next to nothing for kernels that read each matrix once.
+        They are minus infinity for kernels that read each matrix once.
 
         Args:
             sizes: m, n, k and batch, a row each, at least 1.
         """
+        found = np.full((len(sizes), len(self.blockings)), -np.inf)
+        walked = sizes[:, 1 if self.swapped else 0] * sizes[:, 2]
+        is_large = walked * self.memory.element_bytes > self.memory.cache_bytes
+        if is_large.any():  # of 10,000 sizes of a course 800
+            found[is_large] = self._of_large(sizes[is_large], walked[is_large])
+        return found
+
+    def _of_large(self, sizes: Array, walked: Array) -> Array:
+        """Return the same for sizes whose operand along d0 does not fit into the cache."""
         m, n, k, batch = sizes.T
         along_0, along_1 = (n, m) if self.swapped else (m, n)
-        walked, kept, result = along_0 * k, along_1 * k, m * n
-        beyond = walked * self.memory.element_bytes / self.memory.cache_bytes
-        missed = np.clip(beyond - 1, 0, 1)  # half of twice the cache's size may still be there
+        others = along_1 * k + m * n
+        # Half of twice the cache's size may still be there.
+        missed = np.minimum(walked * self.memory.element_bytes / self.memory.cache_bytes - 1, 1)
         columns = []
         for blocking in self.blockings:
             tiles_0, tiles_1 = (
@@ -78,10 +87,12 @@ class Traffic:
             )
             again = np.maximum(tiles_1 / self._width(blocking, tiles_0), 1) - 1
             # What every kernel reads tells nothing about their order.
-            moved = np.where(again * missed > 0, walked * (1 + again * missed) + kept + result, 1)
-            columns.append(moved * batch)
+            columns.append(
+                np.where(again > 0, (walked * (1 + again * missed) + others) * batch, 0)
+            )
         nbytes = np.stack(columns, axis=1) * self.memory.element_bytes
-        return np.asarray(np.log(nbytes / (_REACHED * self.memory.bytes_per_second)))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(nbytes / (_REACHED * self.memory.bytes_per_second)))
 
     def _width(self, blocking: Blocking, tiles: Array) -> Array:
         """Return how many tiles along d1 are computed while d0 is walked once."""
