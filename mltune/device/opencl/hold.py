@@ -60,7 +60,8 @@ class Hold:
         event, steps = self._last
         if steps >= _FIRST_STEPS // 10 and event.command_execution_status == _COMPLETE:
             spent = (event.profile.end - event.profile.start) * 1e-9
-            self._pace = min(self._pace, spent / steps) if spent > 0 else self._pace
+            if spent > 0:
+                self._pace = min(self._pace, spent / steps)
 
     def _start(self, steps: int) -> cl.Event:
         set_arguments(self._kernel, (self._out, np.uint32(steps)))
