@@ -102,6 +102,24 @@ def make_folder(folder: Path) -> None:
         raise file_error(folder, "make this folder", error) from error
 
 
+def is_writable(folder: Path) -> bool:
+    """Whether files can be made in a folder, which is made if it can be."""
+    try:
+        make_folder(folder)
+    except MltuneError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
+def user_cache() -> Path:
+    """Return the folder of this user's caches.
+
+    Raises:
+        RuntimeError: when it is not named and there is no home folder.
+    """
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
 def lock(file: int) -> None:
     """Lock an open file; a system without both ways to lock has no locks.
 

@@ -19,7 +19,7 @@ import pyopencl as cl
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import MltuneError
-from mltune.files import make_folder, write_atomically
+from mltune.files import make_folder, user_cache, write_atomically
 from mltune.problem.layout import memory_orders
 from mltune.runtime.arrays import to_device, to_host
 from mltune.runtime.building import VARIABLE
@@ -201,7 +201,7 @@ def _file(
     if named == "":
         return None
     try:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mltune"
+        base = user_cache() / "mltune"
     except RuntimeError:  # no home folder
         return None
     stated = [(each.size, each.seconds) for each in speeds]

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from mltune.errors import MltuneError, UnsupportedError
-from mltune.files import make_folder
+from mltune.files import is_writable, user_cache
 
 SOURCE = Path(__file__).with_name("interpose.c")
 FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
@@ -67,12 +67,7 @@ def _compiler() -> tuple[str, ...]:
 
 def _folder() -> Path:
     """Return the user's cache; if that cannot be written, a temporary folder."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base) / "mltune" / "trace"
-    try:
-        make_folder(folder)
-        if os.access(folder, os.W_OK):
-            return folder
-    except (MltuneError, RuntimeError):  # no home folder, or one that cannot be written to
-        pass
+    folder = user_cache() / "mltune" / "trace"
+    if is_writable(folder):
+        return folder
     return Path(tempfile.mkdtemp(prefix="mltune-trace-"))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import mltune
+from mltune.files import user_cache
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -78,8 +79,7 @@ def _folder() -> Path | None:
     named = os.environ.get(VARIABLE)
     if named == "":
         return None
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(named) if named else Path(base) / "mltune"
+    folder = Path(named) if named else user_cache() / "mltune"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mltune.device.entry import POCL
-from mltune.device.opencl.helper_cache import is_writable
 from mltune.device.opencl.linker import has_linker
 from mltune.device_info import DeviceInfo
+from mltune.files import is_writable, user_cache
 
 
 def missing_linker(info: DeviceInfo) -> str | None:
@@ -26,8 +26,7 @@ def missing_linker(info: DeviceInfo) -> str | None:
 
 def unwritable_cache() -> str | None:
     """Return advice if PoCL's cache cannot be written, which leaves it without devices."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = Path(os.environ.get("POCL_CACHE_DIR") or base / "pocl")
+    folder = Path(os.environ.get("POCL_CACHE_DIR") or user_cache() / "pocl")
     if is_writable(folder):
         return None
     return f"PoCL's cache {folder} is not writable: set POCL_CACHE_DIR to a folder that is"

@@ -20,7 +20,7 @@ from mltune.device.entry import POCL, DeviceEntry
 from mltune.device.opencl.listing import driver_device
 from mltune.device_info import DeviceInfo, Probed
 from mltune.errors import MltuneError
-from mltune.files import make_folder, take_lock, write_atomically
+from mltune.files import is_writable, take_lock, user_cache, write_atomically
 
 VARIABLE = "MLTUNE_DEVICES_DIR"
 """Names the folder of the results; if it is empty, nothing is kept."""
@@ -200,13 +200,8 @@ def _folder() -> Path | None:
     named = os.environ.get(VARIABLE)
     if named == "":
         return None
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(named) if named else Path(base) / "mltune" / "devices"
-    try:
-        make_folder(folder)
-    except (MltuneError, RuntimeError):
-        return None
-    return folder if os.access(folder, os.W_OK) else None
+    folder = Path(named) if named else user_cache() / "mltune" / "devices"
+    return folder if is_writable(folder) else None
 
 
 def _ask(number: str, steps: tuple[str, ...]) -> dict[str, dict[str, Any]]:

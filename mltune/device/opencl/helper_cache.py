@@ -7,19 +7,9 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
-from mltune.errors import MltuneError
-from mltune.files import make_folder
+from mltune.files import is_writable
 
 _NAME = "pytools"  # which makes the folder
-
-
-def is_writable(folder: Path) -> bool:
-    """Whether files can be made in a folder, which is made if it can be."""
-    try:
-        make_folder(folder)
-    except MltuneError:
-        return False
-    return os.access(folder, os.W_OK)
 
 
 @lru_cache

@@ -7,10 +7,9 @@ import os
 import shlex
 import shutil
 import sys
-from pathlib import Path
 
 from mltune.errors import MltuneError
-from mltune.files import make_folder, write_atomically
+from mltune.files import make_folder, user_cache, write_atomically
 
 # PoCL names libraries of a compiler; kernels load without them.
 _SCRIPT = """#!/bin/sh
@@ -32,7 +31,7 @@ def has_linker() -> bool:
     if importlib.util.find_spec("ziglang") is None:
         return False
     try:
-        folder = _folder()
+        folder = user_cache() / "mltune" / "linker"
         make_folder(folder)
         script = _SCRIPT.format(python=shlex.quote(sys.executable))
         file = folder / "ld"
@@ -44,8 +43,3 @@ def has_linker() -> bool:
         return False
     os.environ["PATH"] = os.pathsep.join((os.environ.get("PATH", os.defpath), str(folder)))
     return True
-
-
-def _folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "mltune" / "linker"
