@@ -120,10 +120,10 @@ def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded
 
 
 def with_one_name(rows: Iterable[Measurement]) -> tuple[Measurement, ...]:
-    """Give kernels that differ only in whether they state a default the name that states most.
+    """Give one name to kernels that differ only in whether they state a parameter's default.
 
-    Times of a source that this version of mltune does not write are left out if there are times of
-    one that it does write.
+    It is the name that states the most parameters. If this version of mltune writes the source of
+    some of them only, the times of the others are left out.
     """
     rows = tuple(rows)
     alike: dict[tuple[str, Config], list[Measurement]] = defaultdict(list)
