@@ -24,8 +24,6 @@ from typing import Any
 
 import pyopencl as cl
 
-from mltune.files import user_cache
-
 VARIABLE = "MLTUNE_CACHE_DIR"
 """Names the folder of the binaries' folder; if it is empty, nothing is kept."""
 
@@ -181,7 +179,8 @@ def _folder(*, make: bool = False) -> Iterator[int | None]:
     place = None
     if hasattr(os, "geteuid") and named != "":
         with contextlib.suppress(OSError, RuntimeError):
-            folder = (Path(named) if named else user_cache() / "mltune") / "binaries"
+            base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+            folder = (Path(named) if named else Path(base) / "mltune") / "binaries"
             if make:
                 folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 with contextlib.suppress(FileExistsError):
