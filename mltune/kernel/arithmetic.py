@@ -14,6 +14,8 @@ from mltune.problem import Precision
 
 VECTOR_WIDTHS = (1, 2, 4, 8, 16)
 MULTIPLY_ADD = {"expr": "(x) * (y) + (z)", "fma": "fma(x, y, z)", "mad": "mad(x, y, z)"}
+DOUBLE = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+"""A line that a source with double precision begins with."""
 
 _REAL_TYPES = {
     Precision.HALF: "float",
@@ -152,9 +154,7 @@ class Arithmetic:
     @property
     def pragmas(self) -> str:
         """Lines that must come first in the source."""
-        if self.real == "double":
-            return "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
-        return ""
+        return DOUBLE if self.real == "double" else ""
 
 
 def largest_width(limit: int, extent: int) -> int:

@@ -1,3 +1,4 @@
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
 /* Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64 */
 
 /* Numbers. */
@@ -42,8 +43,8 @@
 #define A_SCALES 256
 #define B_SCALES 256
 #define SLOTS 2
-#define A_CHUNK 33024
-#define B_CHUNK 33024
+#define A_CHUNK 33280
+#define B_CHUNK 33280
 #define A_TILES 16
 #define B_TILES 2
 #define A_SHARE 1
@@ -56,8 +57,8 @@
  */
 #define WHOLE(extent, tile) (((size_t)((extent) - 1) / (tile) + 1) * (tile))
 #define SUMS_SIZE 0
-#define A_SIZE (WHOLE(size_i, A_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 1)))
-#define B_SIZE (WHOLE(size_j, B_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 1)))
+#define A_SIZE (WHOLE(size_i, A_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 2)))
+#define B_SIZE (WHOLE(size_j, B_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 2)))
 #define PACKED_A(scratch) ((scratch) + SUMS_SIZE + get_group_id(2) * A_SIZE)
 #define PACKED_B(scratch) \
     ((scratch) + SUMS_SIZE + get_num_groups(2) * A_SIZE + get_group_id(2) * B_SIZE)
@@ -68,8 +69,10 @@
  * A work-group brings PACK_ROWS places of A's free index, or of B's, over a chunk of TURN terms,
  * through local memory into the order in which the multiplication reads them: of a row of a tile
  * first DU large parts, then the small parts of the same terms. Zeros stand beyond the sum's end,
- * and beyond the free index's, where a place is packed at all. Behind the tiles of a chunk stands,
- * for each place, the power of two just below its largest magnitude there.
+ * and beyond the free index's, where a place is packed at all. Behind the tiles of a chunk stand,
+ * for each place, the power of two just below its largest magnitude there, then the number of the
+ * term that stands out, from 1, or 0: the only one that is over 16 times as large as all others. A
+ * zero is packed in its stead, so that the others keep their bits.
  */
 #define TERM_PLACE_A(l) ((l) * ld_a)
 #define TERM_PLACE_B(l) ((l) * step_b)
@@ -113,6 +116,10 @@ static inline float half_of_bits(const ushort bits)
     return vload_half(0, (const __private half *)&bits);
 }
 
+/* Whether the largest magnitude is finite, a single work-item's, and over 2^4 times all others. */
+#define STANDS_OUT(largest, owners, others) \
+    ((largest) < 0x7f800000u && (owners) == 1 && (largest) - (others) > 4u << 23)
+
 /* A work-item has eight terms of a row of every second tile, if there are two. */
 #define PACK_EIGHTS ((TURN_TILES + 1) / 2)
 #define IS_IN_CHUNK (TURN_TILES > 1 || first_tile == 0)
@@ -129,7 +136,7 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
         __global TYPE *restrict scratch)
 {
     __local float turned[PACK_ROWS * (TURN + 1)];
-    __local uint largest[PACK_ROWS];
+    __local uint largest[PACK_ROWS], owners[PACK_ROWS], others[PACK_ROWS];
     const TYPE alpha = FACTOR_VALUE(alpha_argument);
 
     const ulong step_a = 1, step_b = 1, step_c = 1;
@@ -146,7 +153,7 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
     const uint first_free = (get_group_id(0) - (packs_a ? 0 : groups_a)) * PACK_ROWS;
 
     if (item < PACK_ROWS)
-        largest[item] = 0;
+        largest[item] = owners[item] = others[item] = 0;
     if (packs_a) {
         const ulong free_step = step_a;
         const __global STORED *from = a + start_a + first_free * free_step;
@@ -179,24 +186,41 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
     barrier(CLK_LOCAL_MEM_FENCE);
 
     const uint first_tile = item / (PACK_ROWS * 4), free = item / 4 % PACK_ROWS, chunk = item % 4;
-    const __local float *in_row = turned + free * (TURN + 1) + first_tile * DU + chunk * 8;
-    uint most = 0;
+    __local float *in_row = turned + free * (TURN + 1) + first_tile * DU + chunk * 8;
+    uint most = 0, next = 0, place = 0;
 #pragma unroll
     for (uint n = 0; n < PACK_EIGHTS * 8; ++n)
-        if (IS_IN_CHUNK)
-            most = max(most, as_uint(in_row[n / 8 * (2 * DU) + n % 8]) & 0x7fffffffu);
+        if (IS_IN_CHUNK) {
+            const uint at = n / 8 * (2 * DU) + n % 8, bits = as_uint(in_row[at]) & 0x7fffffffu;
+            next = max(next, min(most, bits));
+            place = bits > most ? at : place;
+            most = max(most, bits);
+        }
     atomic_max(largest + free, most);
     barrier(CLK_LOCAL_MEM_FENCE);
+
+    const bool owns_largest = most == largest[free];
+    if (owns_largest)
+        atomic_inc(owners + free);
+    atomic_max(others + free, owns_largest ? next : most);
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    const bool stands_out = STANDS_OUT(largest[free], owners[free], others[free]);
+    if (stands_out && owns_largest)
+        in_row[place] = 0;
 
     /* A row of a tile is 128 bytes: 8 chunks of 8 halves, which change places. */
     const uint rows = packs_a ? A_FREE : B_FREE, first_row = first_free % rows;
     __global uint4 *to = (__global uint4 *)(packs_a ? PACKED_A(scratch) : PACKED_B(scratch));
     to += ((size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1)) *
-          (TURN_TILES * rows * 8 + rows / 4);
-    if (item < PACK_ROWS)
-        ((__global float *)(to + TURN_TILES * rows * 8))[first_row + item] =
-            power_below(largest[item]);
-    const int scale = SCALE(largest[free]);
+          (TURN_TILES * rows * 8 + rows / 2);
+    __global uint *behind = (__global uint *)(to + TURN_TILES * rows * 8) + first_row + free;
+    const uint scaled_to = stands_out ? others[free] : largest[free];
+    if (first_tile == 0 && chunk == 0)
+        behind[0] = as_uint(power_below(scaled_to));
+    if (stands_out ? owns_largest : first_tile == 0 && chunk == 0)
+        behind[rows] = stands_out ? first_term + first_tile * DU + chunk * 8 + place + 1 : 0;
+    const int scale = SCALE(scaled_to);
 #pragma unroll
     for (uint n = 0; n < PACK_EIGHTS && IS_IN_CHUNK; ++n) {
         const uint tile = first_tile + 2 * n;
@@ -371,7 +395,8 @@ static inline ulong descriptor(const __local LOCAL *first)
  * into a large half and what is left, times SMALL_SCALE. Three products are added up: large times
  * large, and, in sums of their own, large times small and small times large. The product of the two
  * small parts is far below the rounding error. What a half cannot hold is less than 2^-50 of a row's
- * largest number in the chunk.
+ * largest number in the chunk. Where one number of a row stands out, so that few products are most of
+ * the sum, two halves are not enough: the pass left it out, and its products are added at the end.
  *
  * The sum runs in chunks of TURN_TILES tiles of DU terms. BUFFERS tiles of A and B are in local
  * memory: while one is multiplied, the one before may still be, and the others are on their way.
@@ -406,6 +431,12 @@ static inline ulong descriptor(const __local LOCAL *first)
         }                                                                                  \
     } while (0)
 
+/* Behind the scales of a chunk: for each column or row the term that stands out, from 1, or 0. */
+#define OUTLIERS_A(chunk) \
+    ((const __global uint *)(from_a + ((chunk) + 1) * (size_t)A_CHUNK) - A_FREE)
+#define OUTLIERS_B(chunk) \
+    ((const __global uint *)(from_b + ((chunk) + 1) * (size_t)B_CHUNK) - B_FREE)
+
 /* Add the sums of a chunk, and undo its scales: first a row's, where no product with it can be
    beyond single precision; else the larger scale first, with 2^-28 in two parts. */
 #define IS_MILD(scale) ((scale) >= 0x1p-90f && (scale) <= 0x1p+90f)
@@ -433,6 +464,7 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
     __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(1024)));
     __local LOCAL scales_a[SLOTS * A_SCALES] __attribute__((aligned(16)));
     __local LOCAL scales_b[SLOTS * B_SCALES] __attribute__((aligned(16)));
+    __local uint any_stands_out;
     DECLARE_BUFFERS();
     const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
 
@@ -481,10 +513,23 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
     for (int n = 0; n < SUMS; ++n)
         sums[n] = large[n] = small[n] = 0;
     uint copied = 0, filling = 0, filling_round = 0, buffer = 0, round = 0, done = 0;
+    if (item == 0)
+        any_stands_out = 0;
     PREPARE_BUFFERS();
 #pragma unroll 1
     for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
         BRING_NEXT();
+    /* Meanwhile: does any number stand out? Places beyond the edge may not be packed at all. */
+    uint4 outliers = 0;
+    for (uint n = item; n < share_turns * ((A_FREE + B_FREE) / 4); n += THREADS) {
+        const uint chunk = first_turn + n / ((A_FREE + B_FREE) / 4) * TURN_STEP;
+        const uint four = n % ((A_FREE + B_FREE) / 4), four_b = four - A_FREE / 4;
+        if (four < A_FREE / 4 ? tile_i + 4 * four < size_i : tile_j + 4 * four_b < size_j)
+            outliers |= four < A_FREE / 4 ? vload4(four, OUTLIERS_A(chunk))
+                                          : vload4(four_b, OUTLIERS_B(chunk));
+    }
+    if (any(outliers != 0))
+        any_stands_out = 1;
     do {
         const __local LOCAL *now_a = tile_a + buffer * A_TILE + group_a * (A_GROUP * 64);
         const __local LOCAL *now_b = tile_b + buffer * B_TILE + group_b * (64 * 64);
@@ -529,6 +574,49 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
         }
     } while (done < tiles);
     AWAIT_PRODUCTS(0);
+
+    /* Products with the numbers that stand out are added up in double precision. */
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (any_stands_out) {
+        double apart[SUMS];
+#pragma unroll
+        for (int n = 0; n < SUMS; ++n)
+            apart[n] = 0;
+        for (uint turn = 0; turn < share_turns; ++turn) {
+            const uint chunk = first_turn + turn * TURN_STEP;
+            const __global uint *of_columns = OUTLIERS_A(chunk), *of_rows = OUTLIERS_B(chunk);
+            const __global STORED *from_row[2];
+            uint in_row[2];
+            double value_of_row[2];
+#pragma unroll
+            for (int y = 0; y < 2; ++y) {
+                const bool is_inside = tile_j + ROW(y) < size_j;
+                from_row[y] = is_inside ? b + start_b + (tile_j + ROW(y)) * free_step_b : 0;
+                in_row[y] = is_inside ? of_rows[ROW(y)] : 0;
+                value_of_row[y] = in_row[y] ? from_row[y][TERM_PLACE_B(in_row[y] - 1)] : 0;
+            }
+#pragma unroll
+            for (int pair = 0; pair < SUMS / 2; ++pair) {
+                const int n = pair / 2 * 4 + pair % 2; /* and n + 2 in the other row */
+                const uint column = COLUMN(pair / 2, pair % 2), i = tile_i + column;
+                if (i >= size_i)
+                    continue;
+                const __global STORED *from_column = a + start_a + i * free_step_a;
+                const uint in_column = of_columns[column];
+                const double value_of_column = in_column ? from_column[TERM_PLACE_A(in_column - 1)] : 0;
+#pragma unroll
+                for (int y = 0; y < 2; ++y) {
+                    if (in_column && from_row[y])
+                        apart[n + 2 * y] += value_of_column * from_row[y][TERM_PLACE_B(in_column - 1)];
+                    if (in_row[y] && in_row[y] != in_column)
+                        apart[n + 2 * y] += value_of_row[y] * from_column[TERM_PLACE_A(in_row[y] - 1)];
+                }
+            }
+        }
+#pragma unroll
+        for (int n = 0; n < SUMS; ++n)
+            sums[n] = (float)(sums[n] + apart[n]);
+    }
 
     /* Sums with an infinity or a NaN, whose scales are NaN, are computed as they stand, and so are
        those of so few terms that what splitting loses would count. */

@@ -214,6 +214,41 @@ def test_the_error_is_that_of_single_precision(product: Callable[..., Array], ki
     assert np.linalg.norm(error) <= 2 * np.linalg.norm(in_order - wanted)
 
 
+OUTLIERS: dict[str, Callable[[Rng, tuple[int, int]], Array]] = {
+    "in both": lambda rng, shape: (
+        np.where(rng.random(shape) < 2e-3, 1e6, 1) * rng.standard_normal(shape)
+    ),
+    "in A": lambda rng, shape: (
+        np.where(rng.random(shape) < 4e-3 * (shape[1] == 500), 1e6, 1) * rng.standard_normal(shape)
+    ),
+    "in B": lambda rng, shape: (
+        np.where(rng.random(shape) < 4e-3 * (shape[0] == 500), 1e6, 1) * rng.standard_normal(shape)
+    ),
+    "in the same terms": lambda rng, shape: (
+        rng.standard_normal(shape)
+        * np.where(np.arange(500) % 64 == 9, 1e5, 1).reshape(
+            [500 if extent == 500 else 1 for extent in shape]
+        )
+    ),
+    "alone": lambda rng, shape: np.where(rng.random(shape) < 2e-3, rng.standard_normal(shape), 0),
+}
+
+
+@pytest.mark.parametrize("kind", OUTLIERS)
+def test_the_error_is_below_that_of_single_precision_where_few_numbers_stand_out(
+    product: Callable[..., Array], kind: str
+) -> None:
+    rng = np.random.default_rng(3)
+    a = OUTLIERS[kind](rng, (130, 500)).astype(np.float32)
+    b = OUTLIERS[kind](rng, (500, 140)).astype(np.float32)
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    in_order = np.zeros(wanted.shape, np.float32)
+    for l in range(500):  # noqa: E741 - as the terms of a sum are called everywhere here
+        in_order += np.outer(a[:, l], b[l])
+
+    assert np.linalg.norm(product(a, b) - wanted) <= np.linalg.norm(in_order - wanted)
+
+
 def test_scales_of_rows_and_columns_may_be_at_the_ends_of_single_precision(
     product: Callable[..., Array],
 ) -> None:

@@ -28,7 +28,8 @@
  * into a large half and what is left, times SMALL_SCALE. Three products are added up: large times
  * large, and, in sums of their own, large times small and small times large. The product of the two
  * small parts is far below the rounding error. What a half cannot hold is less than 2^-50 of a row's
- * largest number in the chunk.
+ * largest number in the chunk. Where one number of a row stands out, so that few products are most of
+ * the sum, two halves are not enough: the pass left it out, and its products are added at the end.
  *
  * The sum runs in chunks of TURN_TILES tiles of DU terms. BUFFERS tiles of A and B are in local
  * memory: while one is multiplied, the one before may still be, and the others are on their way.
@@ -67,6 +68,14 @@
     } while (0)
 {% endfilter %}
 
+/* Behind the scales of a chunk: for each column or row the term that stands out, from 1, or 0. */
+{% for o in operands %}
+{% filter continued %}
+#define OUTLIERS_{{ o.X }}(chunk)
+    ((const __global uint *)(from_{{ o.x }} + ((chunk) + 1) * (size_t){{ o.X }}_CHUNK) - {{ o.X }}_FREE)
+{% endfilter %}
+{% endfor %}
+
 /* Add the sums of a chunk, and undo its scales: first a row's, where no product with it can be
    beyond single precision; else the larger scale first, with 2^-28 in two parts. */
 #define IS_MILD(scale) ((scale) >= 0x1p-90f && (scale) <= 0x1p+90f)
@@ -87,6 +96,7 @@
     __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(1024)));
     __local LOCAL scales_a[SLOTS * A_SCALES] __attribute__((aligned(16)));
     __local LOCAL scales_b[SLOTS * B_SCALES] __attribute__((aligned(16)));
+    __local uint any_stands_out;
     DECLARE_BUFFERS();
     const TYPE alpha = FACTOR_VALUE(alpha_argument){{ ", beta = FACTOR_VALUE(beta_argument)" if writes_c }};
 
@@ -115,10 +125,23 @@
     for (int n = 0; n < SUMS; ++n)
         sums[n] = large[n] = small[n] = 0;
     uint copied = 0, filling = 0, filling_round = 0, buffer = 0, round = 0, done = 0;
+    if (item == 0)
+        any_stands_out = 0;
     PREPARE_BUFFERS();
 #pragma unroll 1
     for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
         BRING_NEXT();
+    /* Meanwhile: does any number stand out? Places beyond the edge may not be packed at all. */
+    uint4 outliers = 0;
+    for (uint n = item; n < share_turns * ((A_FREE + B_FREE) / 4); n += THREADS) {
+        const uint chunk = first_turn + n / ((A_FREE + B_FREE) / 4) * TURN_STEP;
+        const uint four = n % ((A_FREE + B_FREE) / 4), four_b = four - A_FREE / 4;
+        if (four < A_FREE / 4 ? tile_i + 4 * four < size_i : tile_j + 4 * four_b < size_j)
+            outliers |= four < A_FREE / 4 ? vload4(four, OUTLIERS_A(chunk))
+                                          : vload4(four_b, OUTLIERS_B(chunk));
+    }
+    if (any(outliers != 0))
+        any_stands_out = 1;
     do {
         const __local LOCAL *now_a = tile_a + buffer * A_TILE + group_a * (A_GROUP * 64);
         const __local LOCAL *now_b = tile_b + buffer * B_TILE + group_b * (64 * 64);
@@ -171,6 +194,8 @@
         for (int n = 0; n < SUMS; ++n)
             sums[n] = 0;
 {% endif %}
+
+{% include "wgmma/outliers.cl" %}
 
 {% include "wgmma/exact.cl" %}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mltune.kernel.arithmetic import DOUBLE
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.macro_tile import tile_operands
 from mltune.kernel.template import Section
@@ -20,7 +21,7 @@ from mltune.space.config import Config
 
 _UNIT = 16  # terms of a sum that one instruction adds
 _DEPTH = packing.DEPTH
-_BYTES = 5  # of an element: of its two halves, and more than its share of the chunk's scale
+_BYTES = 5  # of an element: of its two halves, and more than its share of what a chunk has of a row
 _SMALL_SCALE = 2048  # factor of the small part; the large one has 11 bits
 # from this number of terms on, the error of splitting is far below the rounding error
 _FEW_TERMS = 4
@@ -56,6 +57,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         (_group_section(kernel), kernel.split.section),
         instructions,
         before=[pack],
+        pragmas=DOUBLE,
         scratch=packing.packed_areas(kernel.macro_tile, _BYTES, terms),
     )
 
@@ -102,8 +104,8 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("A_SCALES", free_a * 2),
             ("B_SCALES", free_b * 2),
             ("SLOTS", -(-buffers * _DEPTH // terms)),
-            ("A_CHUNK", terms // _DEPTH * tile_a + free_a * 2),
-            ("B_CHUNK", terms // _DEPTH * tile_b + free_b * 2),
+            ("A_CHUNK", terms // _DEPTH * tile_a + free_a * 4),
+            ("B_CHUNK", terms // _DEPTH * tile_b + free_b * 4),
             ("A_TILES", tile[0] // 8),
             ("B_TILES", 2),
             ("A_SHARE", 1),

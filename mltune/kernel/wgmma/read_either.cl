@@ -12,7 +12,7 @@
 
 {% if has_scales %}
     if (item < PACK_ROWS)
-        largest[item] = 0;
+        largest[item] = owners[item] = others[item] = 0;
 {% endif %}
 {% for o in operands %}
 {% set X, x = o.X, o.x %}

@@ -122,6 +122,7 @@ class WarpgroupKernel:
         before: Sequence[Pass] = (),
         scratch: Sequence[Area] = (),
         groups_per_unit: int = 0,
+        pragmas: str = "",
     ) -> Kernel:
         """Write the kernel.
 
@@ -134,6 +135,7 @@ class WarpgroupKernel:
             scratch: memory of these passes.
             groups_per_unit: work-groups for each compute unit that take turns with the tiles of C;
                 0 if each tile has a work-group.
+            pragmas: lines that must come first, besides those of the precision.
         """
         split, arithmetic = self.split, self.arithmetic
         numbers = Section("Numbers.", arithmetic.definitions("expr", VECTOR))
@@ -146,7 +148,7 @@ class WarpgroupKernel:
             source=kernel_source(
                 template,
                 self.name,
-                arithmetic.pragmas,
+                pragmas + arithmetic.pragmas,
                 (numbers, *sections, self.finish.section),
                 {**self.names, **names},
                 instructions,
