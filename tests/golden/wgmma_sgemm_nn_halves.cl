@@ -43,8 +43,13 @@
 #define A_SCALES 256
 #define B_SCALES 256
 #define SLOTS 2
-#define A_CHUNK 33280
-#define B_CHUNK 33280
+#define A_MASKS 4
+#define B_MASKS 4
+#define MASKS 8
+#define MARKS 32
+#define NONE UINT_MAX
+#define A_CHUNK 33288
+#define B_CHUNK 33288
 #define A_TILES 16
 #define B_TILES 2
 #define A_SHARE 1
@@ -57,8 +62,8 @@
  */
 #define WHOLE(extent, tile) (((size_t)((extent) - 1) / (tile) + 1) * (tile))
 #define SUMS_SIZE 0
-#define A_SIZE (WHOLE(size_i, A_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 2)))
-#define B_SIZE (WHOLE(size_j, B_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 2)))
+#define A_SIZE (WHOLE(size_i, A_FREE) / A_FREE * (WHOLE(ALL_TERMS, TURN) / TURN) * (A_CHUNK / 2))
+#define B_SIZE (WHOLE(size_j, B_FREE) / B_FREE * (WHOLE(ALL_TERMS, TURN) / TURN) * (B_CHUNK / 2))
 #define PACKED_A(scratch) ((scratch) + SUMS_SIZE + get_group_id(2) * A_SIZE)
 #define PACKED_B(scratch) \
     ((scratch) + SUMS_SIZE + get_num_groups(2) * A_SIZE + get_group_id(2) * B_SIZE)
@@ -70,9 +75,9 @@
  * through local memory into the order in which the multiplication reads them: of a row of a tile
  * first DU large parts, then the small parts of the same terms. Zeros stand beyond the sum's end,
  * and beyond the free index's, where a place is packed at all. Behind the tiles of a chunk stand,
- * for each place, the power of two just below its largest magnitude there, then the number of the
- * term that stands out, from 1, or 0: the only one that is over 16 times as large as all others. A
- * zero is packed in its stead, so that the others keep their bits.
+ * for each place, the power of two just below its largest magnitude there and the number of the term
+ * that stands out, if one does: that is over 256 times as large as all others. A zero is packed in
+ * its stead, so that the others keep their bits. Then come masks of the places where one does.
  */
 #define TERM_PLACE_A(l) ((l) * ld_a)
 #define TERM_PLACE_B(l) ((l) * step_b)
@@ -116,9 +121,9 @@ static inline float half_of_bits(const ushort bits)
     return vload_half(0, (const __private half *)&bits);
 }
 
-/* Whether the largest magnitude is finite, a single work-item's, and over 2^4 times all others. */
+/* Whether the largest magnitude is finite, a single work-item's, and over 2^8 times all others. */
 #define STANDS_OUT(largest, owners, others) \
-    ((largest) < 0x7f800000u && (owners) == 1 && (largest) - (others) > 4u << 23)
+    ((largest) < 0x7f800000u && (owners) == 1 && (largest) - (others) > 8u << 23)
 
 /* A work-item has eight terms of a row of every second tile, if there are two. */
 #define PACK_EIGHTS ((TURN_TILES + 1) / 2)
@@ -136,7 +141,7 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
         __global TYPE *restrict scratch)
 {
     __local float turned[PACK_ROWS * (TURN + 1)];
-    __local uint largest[PACK_ROWS], owners[PACK_ROWS], others[PACK_ROWS];
+    __local uint largest[PACK_ROWS], owners[PACK_ROWS], others[PACK_ROWS], mask;
     const TYPE alpha = FACTOR_VALUE(alpha_argument);
 
     const ulong step_a = 1, step_b = 1, step_c = 1;
@@ -154,6 +159,8 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
 
     if (item < PACK_ROWS)
         largest[item] = owners[item] = others[item] = 0;
+    if (item == 0)
+        mask = 0;
     if (packs_a) {
         const ulong free_step = step_a;
         const __global STORED *from = a + start_a + first_free * free_step;
@@ -206,20 +213,25 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
     barrier(CLK_LOCAL_MEM_FENCE);
 
     const bool stands_out = STANDS_OUT(largest[free], owners[free], others[free]);
-    if (stands_out && owns_largest)
+    if (stands_out && owns_largest) {
         in_row[place] = 0;
+        atomic_or(&mask, 1u << free);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
 
     /* A row of a tile is 128 bytes: 8 chunks of 8 halves, which change places. */
     const uint rows = packs_a ? A_FREE : B_FREE, first_row = first_free % rows;
     __global uint4 *to = (__global uint4 *)(packs_a ? PACKED_A(scratch) : PACKED_B(scratch));
     to += ((size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1)) *
-          (TURN_TILES * rows * 8 + rows / 2);
-    __global uint *behind = (__global uint *)(to + TURN_TILES * rows * 8) + first_row + free;
+          ((packs_a ? A_CHUNK : B_CHUNK) / 8);
+    __global uint *behind = (__global uint *)(to + TURN_TILES * rows * 8);
     const uint scaled_to = stands_out ? others[free] : largest[free];
     if (first_tile == 0 && chunk == 0)
-        behind[0] = as_uint(power_below(scaled_to));
-    if (stands_out ? owns_largest : first_tile == 0 && chunk == 0)
-        behind[rows] = stands_out ? first_term + first_tile * DU + chunk * 8 + place + 1 : 0;
+        behind[first_row + free] = as_uint(power_below(scaled_to));
+    if (stands_out && owns_largest)
+        behind[rows + first_row + free] = first_term + first_tile * DU + chunk * 8 + place;
+    if (item == 0)
+        behind[2 * rows + first_row / 32] = mask;
     const int scale = SCALE(scaled_to);
 #pragma unroll
     for (uint n = 0; n < PACK_EIGHTS && IS_IN_CHUNK; ++n) {
@@ -431,11 +443,17 @@ static inline ulong descriptor(const __local LOCAL *first)
         }                                                                                  \
     } while (0)
 
-/* Behind the scales of a chunk: for each column or row the term that stands out, from 1, or 0. */
+/* Of a lane's columns from the x-th tile on, the e-th. */
+#define OTHER_COLUMN(x, e) COLUMN((x) + (e) / 2, (e) % 2)
+#define COLUMN_OF_A(x, e) (a + start_a + (tile_i + OTHER_COLUMN(x, e)) * free_step_a)
+
+/* Behind the scales of a chunk: the term that stands out in each column or row, and masks of these. */
 #define OUTLIERS_A(chunk) \
-    ((const __global uint *)(from_a + ((chunk) + 1) * (size_t)A_CHUNK) - A_FREE)
+    ((const __global uint *)(from_a + ((chunk) + 1) * (size_t)A_CHUNK) - A_MASKS - A_FREE)
+#define MASKS_A(chunk) (OUTLIERS_A(chunk) + A_FREE)
 #define OUTLIERS_B(chunk) \
-    ((const __global uint *)(from_b + ((chunk) + 1) * (size_t)B_CHUNK) - B_FREE)
+    ((const __global uint *)(from_b + ((chunk) + 1) * (size_t)B_CHUNK) - B_MASKS - B_FREE)
+#define MASKS_B(chunk) (OUTLIERS_B(chunk) + B_FREE)
 
 /* Add the sums of a chunk, and undo its scales: first a row's, where no product with it can be
    beyond single precision; else the larger scale first, with 2^-28 in two parts. */
@@ -464,7 +482,7 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
     __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(1024)));
     __local LOCAL scales_a[SLOTS * A_SCALES] __attribute__((aligned(16)));
     __local LOCAL scales_b[SLOTS * B_SCALES] __attribute__((aligned(16)));
-    __local uint any_stands_out;
+    __local uint marked[MARKS + 1];
     DECLARE_BUFFERS();
     const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
 
@@ -513,23 +531,23 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
     for (int n = 0; n < SUMS; ++n)
         sums[n] = large[n] = small[n] = 0;
     uint copied = 0, filling = 0, filling_round = 0, buffer = 0, round = 0, done = 0;
-    if (item == 0)
-        any_stands_out = 0;
+    if (item <= MARKS)
+        marked[item] = 0;
     PREPARE_BUFFERS();
 #pragma unroll 1
     for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
         BRING_NEXT();
-    /* Meanwhile: does any number stand out? Places beyond the edge may not be packed at all. */
-    uint4 outliers = 0;
-    for (uint n = item; n < share_turns * ((A_FREE + B_FREE) / 4); n += THREADS) {
-        const uint chunk = first_turn + n / ((A_FREE + B_FREE) / 4) * TURN_STEP;
-        const uint four = n % ((A_FREE + B_FREE) / 4), four_b = four - A_FREE / 4;
-        if (four < A_FREE / 4 ? tile_i + 4 * four < size_i : tile_j + 4 * four_b < size_j)
-            outliers |= four < A_FREE / 4 ? vload4(four, OUTLIERS_A(chunk))
-                                          : vload4(four_b, OUTLIERS_B(chunk));
+    /* Meanwhile, mark the turns in which numbers stand out, and that there are any. */
+    for (uint n = item; n < share_turns * MASKS; n += THREADS) {
+        const uint turn = n / MASKS, chunk = first_turn + turn * TURN_STEP;
+        const uint word = n % MASKS, word_b = word - A_FREE / 32;
+        const bool is_of_a = word < A_FREE / 32;
+        if (is_of_a ? tile_i + word * 32 < size_i : tile_j + word_b * 32 < size_j)
+            if ((is_of_a ? MASKS_A(chunk)[word] : MASKS_B(chunk)[word_b]) != 0) {
+                atomic_or(marked + turn / 32 % MARKS, 1u << turn % 32);
+                marked[MARKS] = 1;
+            }
     }
-    if (any(outliers != 0))
-        any_stands_out = 1;
     do {
         const __local LOCAL *now_a = tile_a + buffer * A_TILE + group_a * (A_GROUP * 64);
         const __local LOCAL *now_b = tile_b + buffer * B_TILE + group_b * (64 * 64);
@@ -577,40 +595,55 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
 
     /* Products with the numbers that stand out are added up in double precision. */
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (any_stands_out) {
+    if (marked[MARKS]) {
         double apart[SUMS];
 #pragma unroll
         for (int n = 0; n < SUMS; ++n)
             apart[n] = 0;
         for (uint turn = 0; turn < share_turns; ++turn) {
+            if ((marked[turn / 32 % MARKS] >> turn % 32 & 1) == 0)
+                continue;
             const uint chunk = first_turn + turn * TURN_STEP;
-            const __global uint *of_columns = OUTLIERS_A(chunk), *of_rows = OUTLIERS_B(chunk);
-            const __global STORED *from_row[2];
+            bool has_row[2], stands_out[2];
             uint in_row[2];
-            double value_of_row[2];
+            float of_row[2];
+            const __global STORED *row[2];
 #pragma unroll
             for (int y = 0; y < 2; ++y) {
-                const bool is_inside = tile_j + ROW(y) < size_j;
-                from_row[y] = is_inside ? b + start_b + (tile_j + ROW(y)) * free_step_b : 0;
-                in_row[y] = is_inside ? of_rows[ROW(y)] : 0;
-                value_of_row[y] = in_row[y] ? from_row[y][TERM_PLACE_B(in_row[y] - 1)] : 0;
+                const uint place = ROW(y);
+                has_row[y] = tile_j + place < size_j;
+                stands_out[y] = has_row[y] && MASKS_B(chunk)[place / 32] >> place % 32 & 1;
+                in_row[y] = stands_out[y] ? OUTLIERS_B(chunk)[place] : 0;
+                row[y] = b + start_b + (tile_j + place) * free_step_b;
+                of_row[y] = stands_out[y] ? row[y][TERM_PLACE_B(in_row[y])] : 0;
             }
+            /* Of 32 columns at a time, a lane has eight. */
 #pragma unroll
-            for (int pair = 0; pair < SUMS / 2; ++pair) {
-                const int n = pair / 2 * 4 + pair % 2; /* and n + 2 in the other row */
-                const uint column = COLUMN(pair / 2, pair % 2), i = tile_i + column;
-                if (i >= size_i)
-                    continue;
-                const __global STORED *from_column = a + start_a + i * free_step_a;
-                const uint in_column = of_columns[column];
-                const double value_of_column = in_column ? from_column[TERM_PLACE_A(in_column - 1)] : 0;
+            for (int x = 0; x < A_TILES; x += 4) {
+                const uint first = group_a * A_GROUP + x * 8;
+                const uint mask = tile_i + first < size_i ? MASKS_A(chunk)[first / 32] >> 2 * t : 0;
+                uint in_column[8];
+                float of_column[8];
 #pragma unroll
-                for (int y = 0; y < 2; ++y) {
-                    if (in_column && from_row[y])
-                        apart[n + 2 * y] += value_of_column * from_row[y][TERM_PLACE_B(in_column - 1)];
-                    if (in_row[y] && in_row[y] != in_column)
-                        apart[n + 2 * y] += value_of_row[y] * from_column[TERM_PLACE_A(in_row[y] - 1)];
-                }
+                for (int e = 0; e < 8; ++e)
+                    in_column[e] = mask >> (e / 2 * 8 + e % 2) & 1
+                                       ? OUTLIERS_A(chunk)[OTHER_COLUMN(x, e)]
+                                       : NONE;
+#pragma unroll
+                for (int e = 0; e < 8; ++e)
+                    of_column[e] =
+                        in_column[e] != NONE ? COLUMN_OF_A(x, e)[TERM_PLACE_A(in_column[e])] : 0;
+#pragma unroll
+                for (int y = 0; y < 2; ++y)
+#pragma unroll
+                    for (int e = 0; e < 8; ++e) {
+                        const int n = (x + e / 2) * 4 + e % 2 + y * 2;
+                        if (has_row[y] && in_column[e] != NONE)
+                            apart[n] += (double)of_column[e] * row[y][TERM_PLACE_B(in_column[e])];
+                        if (stands_out[y] && in_row[y] != in_column[e] &&
+                            tile_i + OTHER_COLUMN(x, e) < size_i)
+                            apart[n] += (double)of_row[y] * COLUMN_OF_A(x, e)[TERM_PLACE_A(in_row[y])];
+                    }
             }
         }
 #pragma unroll

@@ -249,6 +249,19 @@ def test_the_error_is_below_that_of_single_precision_where_few_numbers_stand_out
     assert np.linalg.norm(product(a, b) - wanted) <= np.linalg.norm(in_order - wanted)
 
 
+def test_numbers_stand_out_in_late_terms_of_a_long_sum_and_at_its_end(
+    product: Callable[..., Array],
+) -> None:
+    rng = np.random.default_rng(4)
+    a = rng.standard_normal((33, 2200)).astype(np.float32)
+    b = rng.standard_normal((2200, 65)).astype(np.float32)
+    a[[0, 32, 32], [2100, 2199, 70]] = 3e6
+    b[[2199, 2060], [64, 0]] = -5e7
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+
+    assert np.allclose(product(a, b), wanted, rtol=2.0**-23, atol=1e-4)
+
+
 def test_scales_of_rows_and_columns_may_be_at_the_ends_of_single_precision(
     product: Callable[..., Array],
 ) -> None:

@@ -68,12 +68,17 @@
     } while (0)
 {% endfilter %}
 
-/* Behind the scales of a chunk: for each column or row the term that stands out, from 1, or 0. */
+/* Of a lane's columns from the x-th tile on, the e-th. */
+#define OTHER_COLUMN(x, e) COLUMN((x) + (e) / 2, (e) % 2)
+#define COLUMN_OF_A(x, e) (a + start_a + (tile_i + OTHER_COLUMN(x, e)) * free_step_a)
+
+/* Behind the scales of a chunk: the term that stands out in each column or row, and masks of these. */
 {% for o in operands %}
 {% filter continued %}
 #define OUTLIERS_{{ o.X }}(chunk)
-    ((const __global uint *)(from_{{ o.x }} + ((chunk) + 1) * (size_t){{ o.X }}_CHUNK) - {{ o.X }}_FREE)
+    ((const __global uint *)(from_{{ o.x }} + ((chunk) + 1) * (size_t){{ o.X }}_CHUNK) - {{ o.X }}_MASKS - {{ o.X }}_FREE)
 {% endfilter %}
+#define MASKS_{{ o.X }}(chunk) (OUTLIERS_{{ o.X }}(chunk) + {{ o.X }}_FREE)
 {% endfor %}
 
 /* Add the sums of a chunk, and undo its scales: first a row's, where no product with it can be
@@ -96,7 +101,7 @@
     __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(1024)));
     __local LOCAL scales_a[SLOTS * A_SCALES] __attribute__((aligned(16)));
     __local LOCAL scales_b[SLOTS * B_SCALES] __attribute__((aligned(16)));
-    __local uint any_stands_out;
+    __local uint marked[MARKS + 1];
     DECLARE_BUFFERS();
     const TYPE alpha = FACTOR_VALUE(alpha_argument){{ ", beta = FACTOR_VALUE(beta_argument)" if writes_c }};
 
@@ -125,23 +130,23 @@
     for (int n = 0; n < SUMS; ++n)
         sums[n] = large[n] = small[n] = 0;
     uint copied = 0, filling = 0, filling_round = 0, buffer = 0, round = 0, done = 0;
-    if (item == 0)
-        any_stands_out = 0;
+    if (item <= MARKS)
+        marked[item] = 0;
     PREPARE_BUFFERS();
 #pragma unroll 1
     for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
         BRING_NEXT();
-    /* Meanwhile: does any number stand out? Places beyond the edge may not be packed at all. */
-    uint4 outliers = 0;
-    for (uint n = item; n < share_turns * ((A_FREE + B_FREE) / 4); n += THREADS) {
-        const uint chunk = first_turn + n / ((A_FREE + B_FREE) / 4) * TURN_STEP;
-        const uint four = n % ((A_FREE + B_FREE) / 4), four_b = four - A_FREE / 4;
-        if (four < A_FREE / 4 ? tile_i + 4 * four < size_i : tile_j + 4 * four_b < size_j)
-            outliers |= four < A_FREE / 4 ? vload4(four, OUTLIERS_A(chunk))
-                                          : vload4(four_b, OUTLIERS_B(chunk));
+    /* Meanwhile, mark the turns in which numbers stand out, and that there are any. */
+    for (uint n = item; n < share_turns * MASKS; n += THREADS) {
+        const uint turn = n / MASKS, chunk = first_turn + turn * TURN_STEP;
+        const uint word = n % MASKS, word_b = word - A_FREE / 32;
+        const bool is_of_a = word < A_FREE / 32;
+        if (is_of_a ? tile_i + word * 32 < size_i : tile_j + word_b * 32 < size_j)
+            if ((is_of_a ? MASKS_A(chunk)[word] : MASKS_B(chunk)[word_b]) != 0) {
+                atomic_or(marked + turn / 32 % MARKS, 1u << turn % 32);
+                marked[MARKS] = 1;
+            }
     }
-    if (any(outliers != 0))
-        any_stands_out = 1;
     do {
         const __local LOCAL *now_a = tile_a + buffer * A_TILE + group_a * (A_GROUP * 64);
         const __local LOCAL *now_b = tile_b + buffer * B_TILE + group_b * (64 * 64);

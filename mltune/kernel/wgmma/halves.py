@@ -70,6 +70,7 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
     terms = settings.number("partial_sum_terms")
     buffers = settings.number("local_buffers")
     tile_a, tile_b = free_a * 2 * _DEPTH, free_b * 2 * _DEPTH
+    masks_a, masks_b = (-(-free // 128) * 4 for free in (free_a, free_b))  # of 32, whole 16 bytes
     return Section(
         "Warpgroups, the tiles that they multiply, and how A and B are packed for them.",
         (
@@ -104,8 +105,13 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("A_SCALES", free_a * 2),
             ("B_SCALES", free_b * 2),
             ("SLOTS", -(-buffers * _DEPTH // terms)),
-            ("A_CHUNK", terms // _DEPTH * tile_a + free_a * 4),
-            ("B_CHUNK", terms // _DEPTH * tile_b + free_b * 4),
+            ("A_MASKS", masks_a),
+            ("B_MASKS", masks_b),
+            ("MASKS", (free_a + free_b) // 32),
+            ("MARKS", 32),
+            ("NONE", "UINT_MAX"),
+            ("A_CHUNK", terms // _DEPTH * tile_a + free_a * 4 + masks_a * 2),
+            ("B_CHUNK", terms // _DEPTH * tile_b + free_b * 4 + masks_b * 2),
             ("A_TILES", tile[0] // 8),
             ("B_TILES", 2),
             ("A_SHARE", 1),

@@ -6,9 +6,9 @@
  * through local memory into the order in which the multiplication reads them: of a row of a tile
  * first DU large parts, then the small parts of the same terms. Zeros stand beyond the sum's end,
  * and beyond the free index's, where a place is packed at all. Behind the tiles of a chunk stand,
- * for each place, the power of two just below its largest magnitude there, then the number of the
- * term that stands out, from 1, or 0: the only one that is over 16 times as large as all others. A
- * zero is packed in its stead, so that the others keep their bits.
+ * for each place, the power of two just below its largest magnitude there and the number of the term
+ * that stands out, if one does: that is over 256 times as large as all others. A zero is packed in
+ * its stead, so that the others keep their bits. Then come masks of the places where one does.
  */
 {% for o in operands %}
 #define TERM_PLACE_{{ o.X }}(l) ({{ signature.term_place(o.x) }})
@@ -53,9 +53,9 @@ static inline float half_of_bits(const ushort bits)
     return vload_half(0, (const __private half *)&bits);
 }
 
-/* Whether the largest magnitude is finite, a single work-item's, and over 2^4 times all others. */
+/* Whether the largest magnitude is finite, a single work-item's, and over 2^8 times all others. */
 #define STANDS_OUT(largest, owners, others) \
-    ((largest) < 0x7f800000u && (owners) == 1 && (largest) - (others) > 4u << 23)
+    ((largest) < 0x7f800000u && (owners) == 1 && (largest) - (others) > 8u << 23)
 
 /* A work-item has eight terms of a row of every second tile, if there are two. */
 #define PACK_EIGHTS ((TURN_TILES + 1) / 2)
@@ -64,7 +64,7 @@ static inline float half_of_bits(const ushort bits)
 {{ head(pack_name, [pack_items, 1, 1], signature.arguments ~ split.argument) }}
 {
     __local float turned[PACK_ROWS * (TURN + 1)];
-    __local uint largest[PACK_ROWS], owners[PACK_ROWS], others[PACK_ROWS];
+    __local uint largest[PACK_ROWS], owners[PACK_ROWS], others[PACK_ROWS], mask;
 {% include "wgmma/read_either.cl" %}
 
     const uint first_tile = item / (PACK_ROWS * 4), free = item / 4 % PACK_ROWS, chunk = item % 4;
@@ -88,20 +88,25 @@ static inline float half_of_bits(const ushort bits)
     barrier(CLK_LOCAL_MEM_FENCE);
 
     const bool stands_out = STANDS_OUT(largest[free], owners[free], others[free]);
-    if (stands_out && owns_largest)
+    if (stands_out && owns_largest) {
         in_row[place] = 0;
+        atomic_or(&mask, 1u << free);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
 
     /* A row of a tile is 128 bytes: 8 chunks of 8 halves, which change places. */
     const uint rows = packs_a ? A_FREE : B_FREE, first_row = first_free % rows;
     __global uint4 *to = (__global uint4 *)(packs_a ? PACKED_A(scratch) : PACKED_B(scratch));
     to += ((size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1)) *
-          (TURN_TILES * rows * 8 + rows / 2);
-    __global uint *behind = (__global uint *)(to + TURN_TILES * rows * 8) + first_row + free;
+          ((packs_a ? A_CHUNK : B_CHUNK) / 8);
+    __global uint *behind = (__global uint *)(to + TURN_TILES * rows * 8);
     const uint scaled_to = stands_out ? others[free] : largest[free];
     if (first_tile == 0 && chunk == 0)
-        behind[0] = as_uint(power_below(scaled_to));
-    if (stands_out ? owns_largest : first_tile == 0 && chunk == 0)
-        behind[rows] = stands_out ? first_term + first_tile * DU + chunk * 8 + place + 1 : 0;
+        behind[first_row + free] = as_uint(power_below(scaled_to));
+    if (stands_out && owns_largest)
+        behind[rows + first_row + free] = first_term + first_tile * DU + chunk * 8 + place;
+    if (item == 0)
+        behind[2 * rows + first_row / 32] = mask;
     const int scale = SCALE(scaled_to);
 #pragma unroll
     for (uint n = 0; n < PACK_EIGHTS && IS_IN_CHUNK; ++n) {

@@ -13,6 +13,8 @@
 {% if has_scales %}
     if (item < PACK_ROWS)
         largest[item] = owners[item] = others[item] = 0;
+    if (item == 0)
+        mask = 0;
 {% endif %}
 {% for o in operands %}
 {% set X, x = o.X, o.x %}

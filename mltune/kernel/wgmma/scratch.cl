@@ -12,8 +12,8 @@
 #define SUMS_SIZE 0
 {% endif %}
 {% if has_scales %}
-#define A_SIZE (WHOLE(size_i, A_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 2)))
-#define B_SIZE (WHOLE(size_j, B_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 2)))
+#define A_SIZE (WHOLE(size_i, A_FREE) / A_FREE * (WHOLE(ALL_TERMS, TURN) / TURN) * (A_CHUNK / 2))
+#define B_SIZE (WHOLE(size_j, B_FREE) / B_FREE * (WHOLE(ALL_TERMS, TURN) / TURN) * (B_CHUNK / 2))
 {% else %}
 #define A_SIZE (WHOLE(size_i, A_FREE) * WHOLE(ALL_TERMS, TURN){{ " / 2" if packed_bytes == 2 }})
 #define B_SIZE (WHOLE(size_j, B_FREE) * WHOLE(ALL_TERMS, TURN){{ " / 2" if packed_bytes == 2 }})
