@@ -47,7 +47,7 @@
 #define B_MASKS 4
 #define MASKS 8
 #define MARKS 32
-#define NONE UINT_MAX
+#define APART 16
 #define A_CHUNK 33288
 #define B_CHUNK 33288
 #define A_TILES 16
@@ -443,10 +443,6 @@ static inline ulong descriptor(const __local LOCAL *first)
         }                                                                                  \
     } while (0)
 
-/* Of a lane's columns from the x-th tile on, the e-th. */
-#define OTHER_COLUMN(x, e) COLUMN((x) + (e) / 2, (e) % 2)
-#define COLUMN_OF_A(x, e) (a + start_a + (tile_i + OTHER_COLUMN(x, e)) * free_step_a)
-
 /* Behind the scales of a chunk: the term that stands out in each column or row, and masks of these. */
 #define OUTLIERS_A(chunk) \
     ((const __global uint *)(from_a + ((chunk) + 1) * (size_t)A_CHUNK) - A_MASKS - A_FREE)
@@ -593,62 +589,41 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
     } while (done < tiles);
     AWAIT_PRODUCTS(0);
 
-    /* Products with the numbers that stand out are added up in double precision. */
+    /* Products with the numbers that stand out are added up in double precision, one sum after the
+       other, through local memory, so that the multiplication keeps its registers. */
     barrier(CLK_LOCAL_MEM_FENCE);
     if (marked[MARKS]) {
-        double apart[SUMS];
+        __local float *apart = (__local float *)tile_a + item;
 #pragma unroll
-        for (int n = 0; n < SUMS; ++n)
-            apart[n] = 0;
-        for (uint turn = 0; turn < share_turns; ++turn) {
-            if ((marked[turn / 32 % MARKS] >> turn % 32 & 1) == 0)
-                continue;
-            const uint chunk = first_turn + turn * TURN_STEP;
-            bool has_row[2], stands_out[2];
-            uint in_row[2];
-            float of_row[2];
-            const __global STORED *row[2];
-#pragma unroll
-            for (int y = 0; y < 2; ++y) {
-                const uint place = ROW(y);
-                has_row[y] = tile_j + place < size_j;
-                stands_out[y] = has_row[y] && MASKS_B(chunk)[place / 32] >> place % 32 & 1;
-                in_row[y] = stands_out[y] ? OUTLIERS_B(chunk)[place] : 0;
-                row[y] = b + start_b + (tile_j + place) * free_step_b;
-                of_row[y] = stands_out[y] ? row[y][TERM_PLACE_B(in_row[y])] : 0;
-            }
-            /* Of 32 columns at a time, a lane has eight. */
-#pragma unroll
-            for (int x = 0; x < A_TILES; x += 4) {
-                const uint first = group_a * A_GROUP + x * 8;
-                const uint mask = tile_i + first < size_i ? MASKS_A(chunk)[first / 32] >> 2 * t : 0;
-                uint in_column[8];
-                float of_column[8];
-#pragma unroll
-                for (int e = 0; e < 8; ++e)
-                    in_column[e] = mask >> (e / 2 * 8 + e % 2) & 1
-                                       ? OUTLIERS_A(chunk)[OTHER_COLUMN(x, e)]
-                                       : NONE;
-#pragma unroll
-                for (int e = 0; e < 8; ++e)
-                    of_column[e] =
-                        in_column[e] != NONE ? COLUMN_OF_A(x, e)[TERM_PLACE_A(in_column[e])] : 0;
-#pragma unroll
-                for (int y = 0; y < 2; ++y)
-#pragma unroll
-                    for (int e = 0; e < 8; ++e) {
-                        const int n = (x + e / 2) * 4 + e % 2 + y * 2;
-                        if (has_row[y] && in_column[e] != NONE)
-                            apart[n] += (double)of_column[e] * row[y][TERM_PLACE_B(in_column[e])];
-                        if (stands_out[y] && in_row[y] != in_column[e] &&
-                            tile_i + OTHER_COLUMN(x, e) < size_i)
-                            apart[n] += (double)of_row[y] * COLUMN_OF_A(x, e)[TERM_PLACE_A(in_row[y])];
+        for (uint first = 0; first < SUMS; first += APART) {
+#pragma unroll 1
+            for (uint n = first; n < first + APART; ++n) {
+                const uint column = COLUMN(n / 4, n % 2), row = ROW(n / 2 % 2);
+                double sum = 0;
+                if (tile_i + column < size_i && tile_j + row < size_j) {
+                    const __global STORED *of_column = a + start_a + (tile_i + column) * free_step_a;
+                    const __global STORED *of_row = b + start_b + (tile_j + row) * free_step_b;
+#pragma unroll 1
+                    for (uint turn = 0; turn < share_turns; ++turn) {
+                        if ((marked[turn / 32 % MARKS] >> turn % 32 & 1) == 0)
+                            continue;
+                        const uint chunk = first_turn + turn * TURN_STEP;
+                        const bool in_column = MASKS_A(chunk)[column / 32] >> column % 32 & 1;
+                        const bool in_row = MASKS_B(chunk)[row / 32] >> row % 32 & 1;
+                        const uint l = in_column ? OUTLIERS_A(chunk)[column] : UINT_MAX;
+                        const uint other = in_row ? OUTLIERS_B(chunk)[row] : l;
+                        if (in_column)
+                            sum += (double)of_column[TERM_PLACE_A(l)] * of_row[TERM_PLACE_B(l)];
+                        if (other != l)
+                            sum += (double)of_column[TERM_PLACE_A(other)] * of_row[TERM_PLACE_B(other)];
                     }
+                }
+                apart[(n - first) * THREADS] = sum;
             }
-        }
 #pragma unroll
-        for (int n = 0; n < SUMS; ++n)
-            sums[n] = (float)(sums[n] + apart[n]);
+            for (uint n = 0; n < APART; ++n)
+                sums[first + n] += apart[n * THREADS];
+        }
     }
 
     /* Sums with an infinity or a NaN, whose scales are NaN, are computed as they stand, and so are

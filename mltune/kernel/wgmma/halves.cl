@@ -68,10 +68,6 @@
     } while (0)
 {% endfilter %}
 
-/* Of a lane's columns from the x-th tile on, the e-th. */
-#define OTHER_COLUMN(x, e) COLUMN((x) + (e) / 2, (e) % 2)
-#define COLUMN_OF_A(x, e) (a + start_a + (tile_i + OTHER_COLUMN(x, e)) * free_step_a)
-
 /* Behind the scales of a chunk: the term that stands out in each column or row, and masks of these. */
 {% for o in operands %}
 {% filter continued %}

@@ -109,7 +109,7 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("B_MASKS", masks_b),
             ("MASKS", (free_a + free_b) // 32),
             ("MARKS", 32),
-            ("NONE", "UINT_MAX"),
+            ("APART", _sums_at_once(tile[0] // 2, buffers * tile_a * 2 // (4 * kernel.threads))),
             ("A_CHUNK", terms // _DEPTH * tile_a + free_a * 4 + masks_a * 2),
             ("B_CHUNK", terms // _DEPTH * tile_b + free_b * 4 + masks_b * 2),
             ("A_TILES", tile[0] // 8),
@@ -117,3 +117,8 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("A_SHARE", 1),
         ),
     )
+
+
+def _sums_at_once(sums: int, most: int) -> int:
+    """How many of a work-item's sums local memory takes: a divisor, at most 16."""
+    return next(n for n in range(min(most, 16), 0, -1) if sums % n == 0)
