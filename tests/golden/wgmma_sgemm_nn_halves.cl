@@ -43,13 +43,12 @@
 #define A_SCALES 256
 #define B_SCALES 256
 #define SLOTS 2
-#define A_MASKS 4
-#define B_MASKS 4
+#define ALL_MASKS 32
 #define MASKS 8
 #define MARKS 32
 #define APART 16
-#define A_CHUNK 33288
-#define B_CHUNK 33288
+#define A_CHUNK 33344
+#define B_CHUNK 33344
 #define A_TILES 16
 #define B_TILES 2
 #define A_SHARE 1
@@ -445,10 +444,10 @@ static inline ulong descriptor(const __local LOCAL *first)
 
 /* Behind the scales of a chunk: the term that stands out in each column or row, and masks of these. */
 #define OUTLIERS_A(chunk) \
-    ((const __global uint *)(from_a + ((chunk) + 1) * (size_t)A_CHUNK) - A_MASKS - A_FREE)
+    ((const __global uint *)(from_a + ((chunk) + 1) * (size_t)A_CHUNK) - ALL_MASKS - A_FREE)
 #define MASKS_A(chunk) (OUTLIERS_A(chunk) + A_FREE)
 #define OUTLIERS_B(chunk) \
-    ((const __global uint *)(from_b + ((chunk) + 1) * (size_t)B_CHUNK) - B_MASKS - B_FREE)
+    ((const __global uint *)(from_b + ((chunk) + 1) * (size_t)B_CHUNK) - ALL_MASKS - B_FREE)
 #define MASKS_B(chunk) (OUTLIERS_B(chunk) + B_FREE)
 
 /* Add the sums of a chunk, and undo its scales: first a row's, where no product with it can be

@@ -72,7 +72,7 @@
 {% for o in operands %}
 {% filter continued %}
 #define OUTLIERS_{{ o.X }}(chunk)
-    ((const __global uint *)(from_{{ o.x }} + ((chunk) + 1) * (size_t){{ o.X }}_CHUNK) - {{ o.X }}_MASKS - {{ o.X }}_FREE)
+    ((const __global uint *)(from_{{ o.x }} + ((chunk) + 1) * (size_t){{ o.X }}_CHUNK) - ALL_MASKS - {{ o.X }}_FREE)
 {% endfilter %}
 #define MASKS_{{ o.X }}(chunk) (OUTLIERS_{{ o.X }}(chunk) + {{ o.X }}_FREE)
 {% endfor %}

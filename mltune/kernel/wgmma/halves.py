@@ -22,6 +22,7 @@ from mltune.space.config import Config
 _UNIT = 16  # terms of a sum that one instruction adds
 _DEPTH = packing.DEPTH
 _BYTES = 5  # of an element: of its two halves, and more than its share of what a chunk needs
+_MASKS = 32  # words behind a chunk, of 32 places each: 128 bytes, so that chunks are aligned to them
 _SMALL_SCALE = 2048  # factor of the small part; the large one has 11 bits
 # from this number of terms on, the error of splitting is far below the rounding error
 _FEW_TERMS = 4
@@ -70,7 +71,6 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
     terms = settings.number("partial_sum_terms")
     buffers = settings.number("local_buffers")
     tile_a, tile_b = free_a * 2 * _DEPTH, free_b * 2 * _DEPTH
-    masks_a, masks_b = (-(-free // 128) * 4 for free in (free_a, free_b))  # of 32, whole 16 bytes
     return Section(
         "Warpgroups, the tiles that they multiply, and how A and B are packed for them.",
         (
@@ -105,13 +105,12 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("A_SCALES", free_a * 2),
             ("B_SCALES", free_b * 2),
             ("SLOTS", -(-buffers * _DEPTH // terms)),
-            ("A_MASKS", masks_a),
-            ("B_MASKS", masks_b),
+            ("ALL_MASKS", _MASKS),
             ("MASKS", (free_a + free_b) // 32),
             ("MARKS", 32),
             ("APART", _sums_at_once(tile[0] // 2, buffers * tile_a * 2 // (4 * kernel.threads))),
-            ("A_CHUNK", terms // _DEPTH * tile_a + free_a * 4 + masks_a * 2),
-            ("B_CHUNK", terms // _DEPTH * tile_b + free_b * 4 + masks_b * 2),
+            ("A_CHUNK", terms // _DEPTH * tile_a + free_a * 4 + _MASKS * 2),
+            ("B_CHUNK", terms // _DEPTH * tile_b + free_b * 4 + _MASKS * 2),
             ("A_TILES", tile[0] // 8),
             ("B_TILES", 2),
             ("A_SHARE", 1),
