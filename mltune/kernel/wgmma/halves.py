@@ -22,7 +22,7 @@ from mltune.space.config import Config
 _UNIT = 16  # terms of a sum that one instruction adds
 _DEPTH = packing.DEPTH
 _BYTES = 5  # of an element: of its two halves, and more than its share of what a chunk needs
-_MASKS = 32  # words behind a chunk, of 32 places each: 128 bytes, so that chunks are aligned to them
+_MASKS = 32  # words behind a chunk, of 32 places each; chunks begin at multiples of 128 bytes
 _SMALL_SCALE = 2048  # factor of the small part; the large one has 11 bits
 # from this number of terms on, the error of splitting is far below the rounding error
 _FEW_TERMS = 4
