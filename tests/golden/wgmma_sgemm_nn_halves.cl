@@ -43,12 +43,11 @@
 #define A_SCALES 256
 #define B_SCALES 256
 #define SLOTS 2
-#define ALL_MASKS 32
 #define MASKS 8
 #define MARKS 32
 #define APART 16
-#define A_CHUNK 33344
-#define B_CHUNK 33344
+#define A_CHUNK 33024
+#define B_CHUNK 33024
 #define A_TILES 16
 #define B_TILES 2
 #define A_SHARE 1
@@ -61,11 +60,24 @@
  */
 #define WHOLE(extent, tile) (((size_t)((extent) - 1) / (tile) + 1) * (tile))
 #define SUMS_SIZE 0
-#define A_SIZE (WHOLE(size_i, A_FREE) / A_FREE * (WHOLE(ALL_TERMS, TURN) / TURN) * (A_CHUNK / 2))
-#define B_SIZE (WHOLE(size_j, B_FREE) / B_FREE * (WHOLE(ALL_TERMS, TURN) / TURN) * (B_CHUNK / 2))
+#define A_CHUNKS (WHOLE(size_i, A_FREE) / A_FREE * (WHOLE(ALL_TERMS, TURN) / TURN))
+#define B_CHUNKS (WHOLE(size_j, B_FREE) / B_FREE * (WHOLE(ALL_TERMS, TURN) / TURN))
+#define A_SIZE (A_CHUNKS * (A_CHUNK / 2))
+#define B_SIZE (B_CHUNKS * (B_CHUNK / 2))
 #define PACKED_A(scratch) ((scratch) + SUMS_SIZE + get_group_id(2) * A_SIZE)
 #define PACKED_B(scratch) \
     ((scratch) + SUMS_SIZE + get_num_groups(2) * A_SIZE + get_group_id(2) * B_SIZE)
+/* Behind both, for each chunk, a word for every place and a bit in masks of 32: the term that stands
+   out there, and whether one does. */
+#define NOTES(scratch) \
+    ((__global uint *)((scratch) + SUMS_SIZE + get_num_groups(2) * (A_SIZE + B_SIZE)))
+#define TERMS_A(scratch) \
+    (NOTES(scratch) + get_group_id(2) * (A_CHUNKS * (A_FREE + A_FREE / 32)))
+#define TERMS_B(scratch)                                                        \
+    (NOTES(scratch) + get_num_groups(2) * (A_CHUNKS * (A_FREE + A_FREE / 32)) + \
+     get_group_id(2) * (B_CHUNKS * (B_FREE + B_FREE / 32)))
+#define MASKS_A(scratch) (TERMS_A(scratch) + A_CHUNKS * A_FREE)
+#define MASKS_B(scratch) (TERMS_B(scratch) + B_CHUNKS * B_FREE)
 
 /*
  * ---- The pass before it: packs A and B ----
@@ -73,10 +85,10 @@
  * A work-group brings PACK_ROWS places of A's free index, or of B's, over a chunk of TURN terms,
  * through local memory into the order in which the multiplication reads them: of a row of a tile
  * first DU large parts, then the small parts of the same terms. Zeros stand beyond the sum's end,
- * and beyond the free index's, where a place is packed at all. Behind the tiles of a chunk stand,
- * for each place, the power of two just below its largest magnitude there and the number of the term
- * that stands out, if one does: that is over 256 times as large as all others. A zero is packed in
- * its stead, so that the others keep their bits. Then come masks of the places where one does.
+ * and beyond the free index's, where a place is packed at all. Behind the tiles of a chunk stands,
+ * for each place, the power of two just below its largest magnitude there. A number over 256 times as
+ * large as all others of its place in the chunk stands out: it is noted, and a zero packed in its
+ * stead, so that the others keep their bits.
  */
 #define TERM_PLACE_A(l) ((l) * ld_a)
 #define TERM_PLACE_B(l) ((l) * step_b)
@@ -221,16 +233,16 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
     /* A row of a tile is 128 bytes: 8 chunks of 8 halves, which change places. */
     const uint rows = packs_a ? A_FREE : B_FREE, first_row = first_free % rows;
     __global uint4 *to = (__global uint4 *)(packs_a ? PACKED_A(scratch) : PACKED_B(scratch));
-    to += ((size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1)) *
-          ((packs_a ? A_CHUNK : B_CHUNK) / 8);
-    __global uint *behind = (__global uint *)(to + TURN_TILES * rows * 8);
+    const size_t number = (size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1);
+    to += number * (TURN_TILES * rows * 8 + rows / 4);
     const uint scaled_to = stands_out ? others[free] : largest[free];
     if (first_tile == 0 && chunk == 0)
-        behind[first_row + free] = as_uint(power_below(scaled_to));
+        ((__global float *)(to + TURN_TILES * rows * 8))[first_row + free] = power_below(scaled_to);
     if (stands_out && owns_largest)
-        behind[rows + first_row + free] = first_term + first_tile * DU + chunk * 8 + place;
+        (packs_a ? TERMS_A(scratch) : TERMS_B(scratch))[number * rows + first_row + free] =
+            first_term + first_tile * DU + chunk * 8 + place;
     if (item == 0)
-        behind[2 * rows + first_row / 32] = mask;
+        (packs_a ? MASKS_A(scratch) : MASKS_B(scratch))[(number * rows + first_row) / 32] = mask;
     const int scale = SCALE(scaled_to);
 #pragma unroll
     for (uint n = 0; n < PACK_EIGHTS && IS_IN_CHUNK; ++n) {
@@ -442,14 +454,6 @@ static inline ulong descriptor(const __local LOCAL *first)
         }                                                                                  \
     } while (0)
 
-/* Behind the scales of a chunk: the term that stands out in each column or row, and masks of these. */
-#define OUTLIERS_A(chunk) \
-    ((const __global uint *)(from_a + ((chunk) + 1) * (size_t)A_CHUNK) - ALL_MASKS - A_FREE)
-#define MASKS_A(chunk) (OUTLIERS_A(chunk) + A_FREE)
-#define OUTLIERS_B(chunk) \
-    ((const __global uint *)(from_b + ((chunk) + 1) * (size_t)B_CHUNK) - ALL_MASKS - B_FREE)
-#define MASKS_B(chunk) (OUTLIERS_B(chunk) + B_FREE)
-
 /* Add the sums of a chunk, and undo its scales: first a row's, where no product with it can be
    beyond single precision; else the larger scale first, with 2^-28 in two parts. */
 #define IS_MILD(scale) ((scale) >= 0x1p-90f && (scale) <= 0x1p+90f)
@@ -533,12 +537,14 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
     for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
         BRING_NEXT();
     /* Meanwhile, mark the turns in which numbers stand out, and that there are any. */
+    const size_t first_chunk_a = tile_i / A_FREE * chunks, first_chunk_b = tile_j / B_FREE * chunks;
     for (uint n = item; n < share_turns * MASKS; n += THREADS) {
         const uint turn = n / MASKS, chunk = first_turn + turn * TURN_STEP;
         const uint word = n % MASKS, word_b = word - A_FREE / 32;
         const bool is_of_a = word < A_FREE / 32;
         if (is_of_a ? tile_i + word * 32 < size_i : tile_j + word_b * 32 < size_j)
-            if ((is_of_a ? MASKS_A(chunk)[word] : MASKS_B(chunk)[word_b]) != 0) {
+            if ((is_of_a ? MASKS_A(scratch)[(first_chunk_a + chunk) * (A_FREE / 32) + word]
+                         : MASKS_B(scratch)[(first_chunk_b + chunk) * (B_FREE / 32) + word_b]) != 0) {
                 atomic_or(marked + turn / 32 % MARKS, 1u << turn % 32);
                 marked[MARKS] = 1;
             }
@@ -607,10 +613,12 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
                         if ((marked[turn / 32 % MARKS] >> turn % 32 & 1) == 0)
                             continue;
                         const uint chunk = first_turn + turn * TURN_STEP;
-                        const bool in_column = MASKS_A(chunk)[column / 32] >> column % 32 & 1;
-                        const bool in_row = MASKS_B(chunk)[row / 32] >> row % 32 & 1;
-                        const uint l = in_column ? OUTLIERS_A(chunk)[column] : UINT_MAX;
-                        const uint other = in_row ? OUTLIERS_B(chunk)[row] : l;
+                        const size_t place_a = (first_chunk_a + chunk) * A_FREE + column;
+                        const size_t place_b = (first_chunk_b + chunk) * B_FREE + row;
+                        const bool in_column = MASKS_A(scratch)[place_a / 32] >> place_a % 32 & 1;
+                        const bool in_row = MASKS_B(scratch)[place_b / 32] >> place_b % 32 & 1;
+                        const uint l = in_column ? TERMS_A(scratch)[place_a] : UINT_MAX;
+                        const uint other = in_row ? TERMS_B(scratch)[place_b] : l;
                         if (in_column)
                             sum += (double)of_column[TERM_PLACE_A(l)] * of_row[TERM_PLACE_B(l)];
                         if (other != l)

@@ -68,15 +68,6 @@
     } while (0)
 {% endfilter %}
 
-/* Behind the scales of a chunk: the term that stands out in each column or row, and masks of these. */
-{% for o in operands %}
-{% filter continued %}
-#define OUTLIERS_{{ o.X }}(chunk)
-    ((const __global uint *)(from_{{ o.x }} + ((chunk) + 1) * (size_t){{ o.X }}_CHUNK) - ALL_MASKS - {{ o.X }}_FREE)
-{% endfilter %}
-#define MASKS_{{ o.X }}(chunk) (OUTLIERS_{{ o.X }}(chunk) + {{ o.X }}_FREE)
-{% endfor %}
-
 /* Add the sums of a chunk, and undo its scales: first a row's, where no product with it can be
    beyond single precision; else the larger scale first, with 2^-28 in two parts. */
 #define IS_MILD(scale) ((scale) >= 0x1p-90f && (scale) <= 0x1p+90f)
@@ -133,12 +124,14 @@
     for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
         BRING_NEXT();
     /* Meanwhile, mark the turns in which numbers stand out, and that there are any. */
+    const size_t first_chunk_a = tile_i / A_FREE * chunks, first_chunk_b = tile_j / B_FREE * chunks;
     for (uint n = item; n < share_turns * MASKS; n += THREADS) {
         const uint turn = n / MASKS, chunk = first_turn + turn * TURN_STEP;
         const uint word = n % MASKS, word_b = word - A_FREE / 32;
         const bool is_of_a = word < A_FREE / 32;
         if (is_of_a ? tile_i + word * 32 < size_i : tile_j + word_b * 32 < size_j)
-            if ((is_of_a ? MASKS_A(chunk)[word] : MASKS_B(chunk)[word_b]) != 0) {
+            if ((is_of_a ? MASKS_A(scratch)[(first_chunk_a + chunk) * (A_FREE / 32) + word]
+                         : MASKS_B(scratch)[(first_chunk_b + chunk) * (B_FREE / 32) + word_b]) != 0) {
                 atomic_or(marked + turn / 32 % MARKS, 1u << turn % 32);
                 marked[MARKS] = 1;
             }

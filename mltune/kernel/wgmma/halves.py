@@ -22,7 +22,6 @@ from mltune.space.config import Config
 _UNIT = 16  # terms of a sum that one instruction adds
 _DEPTH = packing.DEPTH
 _BYTES = 5  # of an element: of its two halves, and more than its share of what a chunk needs
-_MASKS = 32  # words behind a chunk, of 32 places each; chunks begin at multiples of 128 bytes
 _SMALL_SCALE = 2048  # factor of the small part; the large one has 11 bits
 # from this number of terms on, the error of splitting is far below the rounding error
 _FEW_TERMS = 4
@@ -105,12 +104,11 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("A_SCALES", free_a * 2),
             ("B_SCALES", free_b * 2),
             ("SLOTS", -(-buffers * _DEPTH // terms)),
-            ("ALL_MASKS", _MASKS),
             ("MASKS", (free_a + free_b) // 32),
             ("MARKS", 32),
             ("APART", _sums_at_once(tile[0] // 2, buffers * tile_a * 2 // (4 * kernel.threads))),
-            ("A_CHUNK", terms // _DEPTH * tile_a + free_a * 4 + _MASKS * 2),
-            ("B_CHUNK", terms // _DEPTH * tile_b + free_b * 4 + _MASKS * 2),
+            ("A_CHUNK", terms // _DEPTH * tile_a + free_a * 2),
+            ("B_CHUNK", terms // _DEPTH * tile_b + free_b * 2),
             ("A_TILES", tile[0] // 8),
             ("B_TILES", 2),
             ("A_SHARE", 1),

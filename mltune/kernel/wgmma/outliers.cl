@@ -18,10 +18,12 @@
                         if ((marked[turn / 32 % MARKS] >> turn % 32 & 1) == 0)
                             continue;
                         const uint chunk = first_turn + turn * TURN_STEP;
-                        const bool in_column = MASKS_A(chunk)[column / 32] >> column % 32 & 1;
-                        const bool in_row = MASKS_B(chunk)[row / 32] >> row % 32 & 1;
-                        const uint l = in_column ? OUTLIERS_A(chunk)[column] : UINT_MAX;
-                        const uint other = in_row ? OUTLIERS_B(chunk)[row] : l;
+                        const size_t place_a = (first_chunk_a + chunk) * A_FREE + column;
+                        const size_t place_b = (first_chunk_b + chunk) * B_FREE + row;
+                        const bool in_column = MASKS_A(scratch)[place_a / 32] >> place_a % 32 & 1;
+                        const bool in_row = MASKS_B(scratch)[place_b / 32] >> place_b % 32 & 1;
+                        const uint l = in_column ? TERMS_A(scratch)[place_a] : UINT_MAX;
+                        const uint other = in_row ? TERMS_B(scratch)[place_b] : l;
                         if (in_column)
                             sum += (double)of_column[TERM_PLACE_A(l)] * of_row[TERM_PLACE_B(l)];
                         if (other != l)

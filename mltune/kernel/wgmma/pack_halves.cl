@@ -5,10 +5,10 @@
  * A work-group brings PACK_ROWS places of A's free index, or of B's, over a chunk of TURN terms,
  * through local memory into the order in which the multiplication reads them: of a row of a tile
  * first DU large parts, then the small parts of the same terms. Zeros stand beyond the sum's end,
- * and beyond the free index's, where a place is packed at all. Behind the tiles of a chunk stand,
- * for each place, the power of two just below its largest magnitude there and the number of the term
- * that stands out, if one does: that is over 256 times as large as all others. A zero is packed in
- * its stead, so that the others keep their bits. Then come masks of the places where one does.
+ * and beyond the free index's, where a place is packed at all. Behind the tiles of a chunk stands,
+ * for each place, the power of two just below its largest magnitude there. A number over 256 times as
+ * large as all others of its place in the chunk stands out: it is noted, and a zero packed in its
+ * stead, so that the others keep their bits.
  */
 {% for o in operands %}
 #define TERM_PLACE_{{ o.X }}(l) ({{ signature.term_place(o.x) }})
@@ -97,16 +97,16 @@ static inline float half_of_bits(const ushort bits)
     /* A row of a tile is 128 bytes: 8 chunks of 8 halves, which change places. */
     const uint rows = packs_a ? A_FREE : B_FREE, first_row = first_free % rows;
     __global uint4 *to = (__global uint4 *)(packs_a ? PACKED_A(scratch) : PACKED_B(scratch));
-    to += ((size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1)) *
-          ((packs_a ? A_CHUNK : B_CHUNK) / 8);
-    __global uint *behind = (__global uint *)(to + TURN_TILES * rows * 8);
+    const size_t number = (size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1);
+    to += number * (TURN_TILES * rows * 8 + rows / 4);
     const uint scaled_to = stands_out ? others[free] : largest[free];
     if (first_tile == 0 && chunk == 0)
-        behind[first_row + free] = as_uint(power_below(scaled_to));
+        ((__global float *)(to + TURN_TILES * rows * 8))[first_row + free] = power_below(scaled_to);
     if (stands_out && owns_largest)
-        behind[rows + first_row + free] = first_term + first_tile * DU + chunk * 8 + place;
+        (packs_a ? TERMS_A(scratch) : TERMS_B(scratch))[number * rows + first_row + free] =
+            first_term + first_tile * DU + chunk * 8 + place;
     if (item == 0)
-        behind[2 * rows + first_row / 32] = mask;
+        (packs_a ? MASKS_A(scratch) : MASKS_B(scratch))[(number * rows + first_row) / 32] = mask;
     const int scale = SCALE(scaled_to);
 #pragma unroll
     for (uint n = 0; n < PACK_EIGHTS && IS_IN_CHUNK; ++n) {

@@ -12,8 +12,10 @@
 #define SUMS_SIZE 0
 {% endif %}
 {% if has_scales %}
-#define A_SIZE (WHOLE(size_i, A_FREE) / A_FREE * (WHOLE(ALL_TERMS, TURN) / TURN) * (A_CHUNK / 2))
-#define B_SIZE (WHOLE(size_j, B_FREE) / B_FREE * (WHOLE(ALL_TERMS, TURN) / TURN) * (B_CHUNK / 2))
+#define A_CHUNKS (WHOLE(size_i, A_FREE) / A_FREE * (WHOLE(ALL_TERMS, TURN) / TURN))
+#define B_CHUNKS (WHOLE(size_j, B_FREE) / B_FREE * (WHOLE(ALL_TERMS, TURN) / TURN))
+#define A_SIZE (A_CHUNKS * (A_CHUNK / 2))
+#define B_SIZE (B_CHUNKS * (B_CHUNK / 2))
 {% else %}
 #define A_SIZE (WHOLE(size_i, A_FREE) * WHOLE(ALL_TERMS, TURN){{ " / 2" if packed_bytes == 2 }})
 #define B_SIZE (WHOLE(size_j, B_FREE) * WHOLE(ALL_TERMS, TURN){{ " / 2" if packed_bytes == 2 }})
@@ -23,3 +25,22 @@
 #define PACKED_B(scratch)
     ((scratch) + SUMS_SIZE + get_num_groups(2) * A_SIZE + get_group_id(2) * B_SIZE)
 {% endfilter %}
+{% if has_scales %}
+/* Behind both, for each chunk, a word for every place and a bit in masks of 32: the term that stands
+   out there, and whether one does. */
+{% filter continued %}
+#define NOTES(scratch)
+    ((__global uint *)((scratch) + SUMS_SIZE + get_num_groups(2) * (A_SIZE + B_SIZE)))
+{% endfilter %}
+{% filter continued %}
+#define TERMS_A(scratch)
+    (NOTES(scratch) + get_group_id(2) * (A_CHUNKS * (A_FREE + A_FREE / 32)))
+{% endfilter %}
+{% filter continued %}
+#define TERMS_B(scratch)
+    (NOTES(scratch) + get_num_groups(2) * (A_CHUNKS * (A_FREE + A_FREE / 32)) +
+     get_group_id(2) * (B_CHUNKS * (B_FREE + B_FREE / 32)))
+{% endfilter %}
+#define MASKS_A(scratch) (TERMS_A(scratch) + A_CHUNKS * A_FREE)
+#define MASKS_B(scratch) (TERMS_B(scratch) + B_CHUNKS * B_FREE)
+{% endif %}
