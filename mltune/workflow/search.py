@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import URL
 
-from mltune.counted import counted
+from mltune.counted import counted, none_of
 from mltune.errors import DeviceGoneError, MltuneError, NoCorrectConfigError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.measurement import Measurement, Phase
@@ -455,7 +455,7 @@ def _nothing_right(trials: Sequence[Trial], folder: Path) -> NoCorrectConfigErro
     failures = [failure for trial in trials if (failure := trial.failure) is not None]
     counts = Counter(failure.status.value for failure in failures)
     kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
-    first = f"; the first said: {failures[0].message}" if failures else ""
-    return NoCorrectConfigError(
-        f"{folder}: none of {len(trials)} configs was right ({kinds}{first})"
-    )
+    whose = "it" if len(failures) == 1 else "the first"
+    said = f"; {whose} said: {failures[0].message}" if failures else ""
+    wrong = none_of(len(trials), "config", "was", "right")
+    return NoCorrectConfigError(f"{folder}: {wrong} ({kinds}{said})")
