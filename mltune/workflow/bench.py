@@ -117,7 +117,9 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
     limit = options.time_limit_seconds
     end = math.inf if limit is None else time.monotonic() + limit
     _check(options)
-    gemm = _load(options.selector, limited=limit is not None)
+    gemm = None
+    if options.selector is not None:  # a pack's check builds all kernels: too long for a limit
+        gemm = load(options.selector, first_check=limit is None)
     contraction = _contraction(options, gemm)
     entry = choose(options.device or "auto")
     refuse_precisions((contraction.precision,), entry.info)
@@ -159,13 +161,6 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
     if options.figure:
         write_atomically(options.figure, _figure(result).encode())
     return result
-
-
-def _load(selector: Path | None, *, limited: bool) -> TunedGemm | None:
-    """Load the selector; where time is limited without a pack's check, which builds all."""
-    if selector is None:
-        return None
-    return load(selector, check=not limited, first_check=not limited)
 
 
 @dataclass(frozen=True, slots=True)

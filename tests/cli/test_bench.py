@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mltune.device import choose
+
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
 
@@ -70,6 +72,21 @@ def test_a_pack_whose_kernels_are_written_otherwise_today_is_compared_without_a_
 
     assert done.code == 0
     assert "differently" not in done.err
+
+
+def test_a_pack_of_which_no_kernel_runs_is_refused_under_a_time_limit_too(
+    mltune: Command, device_spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = [choose(device_spec)]
+    monkeypatch.setattr("mltune.runtime.tuned_gemm.list_devices", lambda: here)
+
+    done = mltune(
+        "bench", "nvidia-h200/sgemm_nn", "--against", "numpy", "--sizes", "16x16x16",
+        "--device", device_spec, "--time-limit", "20",
+    )  # fmt: skip
+
+    assert (done.code, done.out) == (4, "")
+    assert "none of its 16 kernels runs there" in done.err
 
 
 def test_the_table_names_who_was_left_out_and_why(mltune: Command, device_spec: str) -> None:
