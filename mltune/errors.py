@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 LONGEST_MESSAGE = 1000
 """In characters, as a message may quote any part of a file."""
 
@@ -30,7 +32,15 @@ class NoCorrectConfigError(MltuneError):
 
 
 class NoDeviceError(MltuneError):
-    """There is no usable OpenCL device, or none of the given name (exit code 4)."""
+    """There is no usable OpenCL device, or none of the given name (exit code 4).
+
+    Attributes:
+        known: the devices that there are, if none has the given name.
+    """
+
+    def __init__(self, message: str, *, known: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.known = tuple(known)
 
 
 class DeviceGoneError(NoDeviceError):

@@ -85,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
                 time_limit_seconds=args.time_limit,
             ),
             bar.show,
+            bar.note,
         )
     if args.json:
         print_json(result.to_json())

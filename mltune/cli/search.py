@@ -329,7 +329,8 @@ def _print_result(result: SearchResult) -> None:
         f"{result.info.created[:10]}: {counted(result.trials, 'trial')}{failed}, "
         f"{result.seconds:.0f} s"
     )
-    shown = result.best[: len(result.info.sizes)]
+    searched = {*result.info.problems}
+    shown = [row for row in result.best if row.problem in searched]
     print_table(*_columns(result, shown))
     print_kernels(_letters(shown))
     if len(result.best) > len(shown):
@@ -351,6 +352,13 @@ def _print_result(result: SearchResult) -> None:
         "--json or mltune report"
     )
     _print_stop_reason(result.stop_reason, result.expected_gain)
+    if result.sizes_left_out:
+        longer = ("--resume", "--run", result.run, "--time-limit", f"{2 * result.seconds:.0f}")
+        sizes = counted(len(result.info.sizes), "size")
+        print(
+            f"no time was left for {result.sizes_left_out} of {sizes}: "
+            f"{command('mltune', 'search', *longer)}"
+        )
     for line in result.gain.lacking:
         print(line)
     if result.gain.words:

@@ -18,6 +18,7 @@ from mltune.cost_model.features import Encoder
 from mltune.cost_model.forest import Forest
 from mltune.cost_model.model import BoostedModel
 from mltune.cost_model.scores import Scores, score
+from mltune.counted import none_of
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoCorrectConfigError
 from mltune.measurement.measurement import Measurement
@@ -130,7 +131,8 @@ def _read(
             by_problem.setdefault(row.problem, []).append(row)
     by_problem = {problem: by_problem[problem] for problem in sorted(by_problem, key=_size)}
     if not by_problem:
-        raise NoCorrectConfigError(f"cost model: none of {len(rows)} measurements succeeded")
+        failed = none_of(len(rows), "measurement", "has", "succeeded")
+        raise NoCorrectConfigError(f"cost model: {failed}")
     right = [row for same in by_problem.values() for row in same]
     asked = [(problem, [row.config for row in same]) for problem, same in by_problem.items()]
     features = encoder.encode_all(asked, device)

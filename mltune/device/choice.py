@@ -41,7 +41,8 @@ def pick(
         raise NoDeviceError("; ".join(refused))
     if len(usable) > 1:
         raise UsageError(
-            f"device: '{word}' fits {len(usable)}; name one by number: {_listing(usable)}"
+            f"device: '{word}' fits {len(usable)}; name one by number: "
+            f"{', '.join(map(_label, usable))}"
         )
     (chosen,) = usable
     instead = f"device {chosen.number} is taken instead"
@@ -64,7 +65,7 @@ def _by_type(word: str, entries: Sequence[DeviceEntry]) -> Sequence[DeviceEntry]
     types = ("gpu", "cpu", "accelerator") if word == "auto" else (word,)
     usable = [e for e in entries if e.info.kind in types and not e.is_checker]
     if not usable:
-        raise NoDeviceError(f"no device for '{word}' ({_listing(entries)})")
+        raise _none_known(f"for '{word}'", entries)
     # Sorting is stable, so equal devices stay in the driver's order.
     return sorted(usable, key=lambda e: (types.index(e.info.kind), not e.is_embedded))
 
@@ -75,7 +76,7 @@ def _by_name(word: str, entries: Sequence[DeviceEntry]) -> Sequence[DeviceEntry]
     else:
         found = [e for e in entries if word in _name(e)]
     if not found:
-        raise NoDeviceError(f"no device '{word}' ({_listing(entries)})")
+        raise _none_known(f"'{word}'", entries)
     return found
 
 
@@ -84,5 +85,10 @@ def _name(entry: DeviceEntry) -> str:
     return f"{info.platform} {info.name} {info.uuid}".lower()
 
 
-def _listing(entries: Sequence[DeviceEntry]) -> str:
-    return "known: " + ", ".join(f"{e.number} {e.info.name} ({e.info.platform})" for e in entries)
+def _none_known(asked: str, entries: Sequence[DeviceEntry]) -> NoDeviceError:
+    known = tuple(map(_label, entries))
+    return NoDeviceError(f"no device {asked} (known: {', '.join(known)})", known=known)
+
+
+def _label(entry: DeviceEntry) -> str:
+    return f"{entry.number} {entry.info.name} ({entry.info.platform})"

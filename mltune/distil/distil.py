@@ -27,12 +27,14 @@ class Distilled:
     Attributes:
         rule: the name of the rule that ships, whose row has the loss that the selector states.
         rows: one per rule; `auto` is the rule that ships if no method is named.
+        settings: how it was distilled.
         left_out: measured sizes that the map does not have, so that the rule chooses for them.
     """
 
     selector: Selector
     rule: str
     rows: tuple[RegretRow, ...]
+    settings: Settings
     left_out: tuple[LeftOut, ...] = ()
 
 
@@ -115,7 +117,7 @@ def distil(
         regret=regret,
         conditions=(*conditions, *((("method", method),) if method != AUTO else ())),
     )
-    return Distilled(selector, rule, tuple(_with_auto(rows, best)), exact.left_out)
+    return Distilled(selector, rule, tuple(_with_auto(rows, best)), settings, exact.left_out)
 
 
 def _check(

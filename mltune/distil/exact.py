@@ -98,6 +98,8 @@ def exact_map(
             kernels.append((every.sizes[row], int(np.nanargmin(seconds))))
         else:
             reason = f"none of the {len(portfolio)} kernels that ship was timed there"
+            if len(portfolio) == 1:
+                reason = "the only kernel that ships was not timed there"
             left_out.append(LeftOut(every.sizes[row], f"{reason} (--max-kernels)"))
     return ExactMap(portfolio, tuple(kernels), tuple(left_out))
 

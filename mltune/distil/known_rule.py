@@ -44,7 +44,6 @@ def kept(
     table: TimeTable,
     every: TimeTable,
     judged: TimeTable,
-    settings: Settings,
 ) -> Distilled:
     """Return the known selector with the map of the search, unless the fitted rule is better.
 
@@ -56,16 +55,15 @@ def kept(
         table: that the rule was fitted to.
         every: all times, for the map.
         judged: the table with all kernels of `known` that the search tried, and predicted times.
-        settings: tolerance and number of kernels.
     """
     losses = _losses(known, table, judged)
     fitted = next((row for row in distilled.rows if row.rule == distilled.rule), None)
     row = _row(losses, table)
     if row is not None and fitted is not None and _is_beaten(losses, fitted, table):
         return replace(distilled, rows=(*distilled.rows, row))
-    selector, left_out = _with_map(known, every, judged, settings)
+    selector, left_out = _with_map(known, every, judged, distilled.settings)
     rows = distilled.rows if row is None else (*distilled.rows, row)
-    return Distilled(selector, KNOWN, rows, left_out)
+    return Distilled(selector, KNOWN, rows, distilled.settings, left_out)
 
 
 def _losses(known: Selector, table: TimeTable, judged: TimeTable) -> NDArray[np.float64]:

@@ -49,9 +49,11 @@ class Channel:
         """Choose a device; None, with an error message, when there is none."""
         try:
             return choose(spec)
+        except NoDeviceError as error:
+            self.say({"error": "no_device", "message": str(error), "known": error.known})
+            return None
         except MltuneError as error:
-            kind = "no_device" if isinstance(error, NoDeviceError) else "usage"
-            self.say({"error": kind, "message": str(error)})
+            self.say({"error": "usage", "message": str(error)})
             return None
 
 

@@ -443,7 +443,7 @@ class WorkerRunner:
                 raise UsageError(text)
             if message["error"] == "sick":
                 raise NoDeviceError(f"device '{self._device_spec}' is not usable: {text}")
-            raise NoDeviceError(text)
+            raise NoDeviceError(text, known=message.get("known", ()))
         return message
 
     def _measurement(

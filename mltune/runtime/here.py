@@ -180,10 +180,14 @@ def _refuse_if_none_is_left(
         for pack in packs()
         if pack.name == problem and _runs(read_selector(pack / SELECTOR_NAME), device)
     ]
+    count = len(lacks_here)
+    fail = f"none of its {count} kernels runs there (they need"
+    if count == 1:
+        fail = "its only kernel does not run there (it needs"
     use = f"use {fitting[0]}, or " if fitting else ""
     raise NoDeviceError(
-        f"{name}{tuned} cannot be used on {device.name}: none of its {len(lacks_here)} kernels "
-        f"runs there (they need {_words(lacks_here.values())}); "
+        f"{name}{tuned} cannot be used on {device.name}: {fail} "
+        f"{_words(lacks_here.values())}); "
         f"{use}tune yours: mltune tune --problems {problem} -o tuned"
     )
 

@@ -78,6 +78,7 @@ class LocalTuning:
         patience: int | None = None,
         show: Show = ignore_progress,
         after_trial: AfterTrial = lambda job, trial: None,
+        end: float = math.inf,
     ) -> StopReason:
         """Finish the trial that was cut off, if any, then ask for more; return why it stopped.
 
@@ -87,6 +88,7 @@ class LocalTuning:
             patience: trials without a gain after which it stops if none is expected.
             show: called with the progress.
             after_trial: called when a trial has ended.
+            end: no further size of a trial begins after it, by `time.monotonic`.
         """
         cut_off, self._cut_off = self._cut_off, None
         counts = [size.count for size in self._run.info.sizes]
@@ -116,7 +118,7 @@ class LocalTuning:
                 queue, self._study, self._session, self._recorder(), self._problems, show
             )
             try:
-                return self._tuner.run(time_limit_seconds, note_trial)
+                return self._tuner.run(time_limit_seconds, note_trial, end)
             finally:
                 self._ahead = queue.unmeasured
 

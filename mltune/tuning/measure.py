@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -14,9 +16,13 @@ from mltune.tuning.trial import Trial
 
 
 def measure_trial(
-    job: Job, session: MeasurementSession, recorder: Recorder, steps: Mapping[Problem, int]
+    job: Job,
+    session: MeasurementSession,
+    recorder: Recorder,
+    steps: Mapping[Problem, int],
+    end: float = math.inf,
 ) -> Trial:
-    """Measure what a trial lacks, and return the complete trial.
+    """Measure what a trial lacks, and return the trial, which is complete unless time is over.
 
     The value on each size is reported to the study, whose pruner decides before each size but the
     first whether to time it.
@@ -26,6 +32,7 @@ def measure_trial(
         session: measures.
         recorder: stores every measurement.
         steps: the number of each size in the study.
+        end: no size but the first begins after it, by `time.monotonic`.
 
     Raises:
         LeaseLostError: when another process has the trial by now.
@@ -43,7 +50,9 @@ def measure_trial(
             break
         row = known.get(problem)
         if row is None:
-            row = session.measure(problem, job.trial.config, job.phase, keep)
+            if rows and time.monotonic() >= end:
+                break
+            row = session.measure(problem, job.trial.config, job.phase, keep, end)
         rows.append(row)
         worth = session.worth(row)
         if proposal is not None and worth is not None and problem in steps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -67,17 +68,19 @@ class MeasurementSession:
         config: Config,
         phase: Phase,
         keep: Callable[[Measurement], Measurement],
+        end: float = math.inf,
     ) -> Measurement:
-        """Measure a config of a trial, and return all measurements.
+        """Measure a config of a trial, and return the last measurement.
 
-        A disturbed measurement is repeated if the config may be among the fastest. The config
-        races against the fastest one so far, except on a device that is often disturbed.
+        A disturbed measurement is repeated if the config may be among the fastest, but not after
+        `end`, by `time.monotonic`. The config races against the fastest one so far, except on a
+        device that is often disturbed.
         """
         to_beat = self._fastest.get(problem) if self._races and not self._is_noisy else None
         row = self._run(problem, config, to_beat=to_beat, checked=False)
         self._lately.append(self._drift.is_clearly_disturbed(row))
         for _ in range(self._retries):
-            if not self.is_doubtful(row):
+            if not self.is_doubtful(row) or time.monotonic() >= end:
                 break
             keep(replace(row, phase=Phase.DISTURBED))
             row = self._run(problem, config, to_beat=None, checked=True)

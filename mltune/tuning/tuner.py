@@ -59,23 +59,25 @@ class Tuner:
         self,
         time_limit_seconds: float | None = None,
         after_trial: Callable[[Job, Trial], None] = lambda job, trial: None,
+        end: float = math.inf,
     ) -> StopReason:
         """Measure until the queue is over, and return the reason.
 
         Args:
             time_limit_seconds: no trial begins after that.
             after_trial: called with every trial; the loop ends when it calls `stop`.
+            end: no further size of a trial begins after it, by `time.monotonic`.
         """
-        end = math.inf if time_limit_seconds is None else time.monotonic() + time_limit_seconds
+        limit = math.inf if time_limit_seconds is None else time.monotonic() + time_limit_seconds
         with self._queue, self._recorder:
             self.show_progress()
             while not self._queue.is_over:
                 if self._stop:
                     return StopReason.STOPPED
-                if time.monotonic() >= end:
+                if time.monotonic() >= limit:
                     return StopReason.TIME_LIMIT
                 job = self._queue.next()
-                if job is not None and (trial := self._tune(job)) is not None:
+                if job is not None and (trial := self._tune(job, end)) is not None:
                     after_trial(job, trial)
                 self.show_progress()
         return self._queue.stop_reason
@@ -90,10 +92,10 @@ class Tuner:
         queue = self._queue
         self._show(self._pace.progress(self._phase, queue.done, queue.total, best, queue.failures))
 
-    def _tune(self, job: Job) -> Trial | None:
+    def _tune(self, job: Job, end: float) -> Trial | None:
         """Measure a trial, and tell the result; None if another process has it by now."""
         try:
-            trial = measure_trial(job, self._session, self._recorder, self._steps)
+            trial = measure_trial(job, self._session, self._recorder, self._steps, end)
             values = trial.values_by(self._problems, self._session.worth)
             self._queue.finish(job, trial, values)
         except LeaseLostError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -103,12 +103,15 @@ class BenchResult:
         }
 
 
-def bench(options: BenchOptions, show: Show) -> BenchResult:
+def bench(
+    options: BenchOptions, show: Show, note: Callable[[str], None] = lambda line: None
+) -> BenchResult:
     """Compare a selector's kernels with other libraries, or only the libraries.
 
     Args:
         options: of the verb.
         show: called with the progress.
+        note: called with a line if the selector is another device's.
 
     Raises:
         UsageError: when an option is wrong, or there is nothing to compare.
@@ -117,10 +120,14 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
     limit = options.time_limit_seconds
     end = math.inf if limit is None else time.monotonic() + limit
     _check(options)
-    gemm = _load(options.selector, limited=limit is not None)
+    gemm = None
+    if options.selector is not None:  # a pack's check builds all kernels: too long for a limit
+        gemm = load(options.selector, first_check=limit is None)
     contraction = _contraction(options, gemm)
     entry = choose(options.device or "auto")
     refuse_precisions((contraction.precision,), entry.info)
+    if gemm is not None and (line := _elsewhere(gemm, entry)):
+        note(line)
     problems = [problem_of_size(contraction, size) for size in _sizes(options, gemm, entry)]
     refuse_too_large(problems, entry.info)
     queues = Queues.open(entry)
@@ -161,11 +168,12 @@ def bench(options: BenchOptions, show: Show) -> BenchResult:
     return result
 
 
-def _load(selector: Path | None, *, limited: bool) -> TunedGemm | None:
-    """Load the selector; where time is limited without a pack's check, which builds all."""
-    if selector is None:
-        return None
-    return load(selector, check=not limited, first_check=not limited)
+def _elsewhere(gemm: TunedGemm, entry: DeviceEntry) -> str:
+    """Return a line if the selector was tuned for another device; a pack's check says it, too."""
+    home = dict(gemm.selector.conditions).get("device", "")
+    if gemm.speeds or entry.info.name.startswith(home):
+        return ""
+    return f"{gemm.name} was tuned for {home}; it runs on {entry.info.name} here"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import Any
 
 from mltune.distil import Distilled, LeftOut, RegretRow, TimeTable, distil
 from mltune.distil.best import beats_single
-from mltune.distil.fit import Settings
 from mltune.distil.known_rule import KNOWN, LEAST_TIMED, kept
 from mltune.distil.methods import AUTO, SINGLE
 from mltune.distil.rules import PORTFOLIO
@@ -17,7 +16,6 @@ from mltune.distil.suggest import suggested
 from mltune.distil.table import Size
 from mltune.distil.teacher import teach
 from mltune.distil.traffic import memory_of
-from mltune.distil.vectors import whole_vectors
 from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.files import make_folder, write_atomically
 from mltune.kernel import KernelFamily
@@ -214,7 +212,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     )
     fitted = distilled.rule
     if options.known is not None:
-        distilled = _with_known(options.known, distilled, options, recorded, table, every)
+        distilled = _with_known(options.known, distilled, recorded, table, every)
     write_selector(distilled.selector, path)
     if path != output:
         speeds = stated_speeds(distilled.selector, every)
@@ -234,7 +232,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
             *_against_single(distilled, options),
             *_advice(distilled, options, recorded, every),
         ),
-        suggested=_suggested(table, recorded, options),
+        suggested=_suggested(table, distilled, options),
         kept=_kept(distilled, fitted, options),
     )
 
@@ -242,7 +240,6 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
 def _with_known(
     path: Path,
     distilled: Distilled,
-    options: DistilOptions,
     recorded: Recorded,
     table: TimeTable,
     every: TimeTable,
@@ -253,7 +250,7 @@ def _with_known(
     if known is None:
         return distilled
     judged = judging_table(known, rows, device)
-    return kept(distilled, known, table, every, judged, _settings(options, recorded))
+    return kept(distilled, known, table, every, judged)
 
 
 def _kept(distilled: Distilled, fitted: str, options: DistilOptions) -> str:
@@ -274,22 +271,11 @@ def _kept(distilled: Distilled, fitted: str, options: DistilOptions) -> str:
     )
 
 
-def _settings(options: DistilOptions, recorded: Recorded) -> Settings:
-    return Settings(
-        tolerance=options.tolerance,
-        max_kernels=options.max_kernels,
-        compute_units=recorded.device.compute_units,
-        memory=memory_of(recorded.device, recorded.contraction),
-        swapped=recorded.contraction.swaps_operands,
-        multiples=whole_vectors(recorded.contraction),
-    )
-
-
-def _suggested(table: TimeTable, recorded: Recorded, options: DistilOptions) -> tuple[Size, ...]:
+def _suggested(table: TimeTable, distilled: Distilled, options: DistilOptions) -> tuple[Size, ...]:
     """Return the sizes of `--suggest`."""
     if not options.suggest:
         return ()
-    teacher = teach(table, _settings(options, recorded))
+    teacher = teach(table, distilled.settings)
     return suggested(teacher, table, options.suggest, options.seed)
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import DeviceGoneError, NoDeviceError
-
-_NO_SUCH = re.compile(r"^: no device '[^']*'(?= \()")  # names an id that the user did not type
 
 
 @contextmanager
@@ -31,7 +28,8 @@ def recorded_device(device: DeviceInfo, asked: str | None, where: object) -> Ite
     except NoDeviceError as error:
         if asked:
             raise
-        said = _NO_SUCH.sub("", f": {error}")
+        # The error's own text may name an id that the user did not type.
+        said = f" (known: {', '.join(error.known)})" if error.known else f": {error}"
         raise NoDeviceError(
             f"{where}: was measured on {device.name}, which is not here; "
             f"--device names another{said}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mltune.counted import none_of
 from mltune.errors import NoCorrectConfigError, UsageError
 from mltune.measurement import Status
 from mltune.measurement.recording import Point, Recording
@@ -152,7 +153,7 @@ def search_recorded(
     reason = tuner.run(after_trial=lambda job, trial: evaluated.append(trial.config))
     points = tuple(runner.points[config] for config in evaluated)
     if all(point.seconds is None for point in points):
-        raise NoCorrectConfigError(f"{path}: none of {len(points)} configs had worked")
+        raise NoCorrectConfigError(f"{path}: {none_of(len(points), 'config', 'had', 'worked')}")
     return RecordedSearchResult(
         recording=recording,
         sampler=name,

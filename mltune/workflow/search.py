@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import URL
 
-from mltune.counted import counted
+from mltune.counted import counted, none_of
 from mltune.errors import DeviceGoneError, MltuneError, NoCorrectConfigError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.measurement import Measurement, Phase
@@ -81,6 +81,7 @@ class SearchResult:
         disturbed: rounds of the leaders that were repeated, as something slowed them down.
         measured_while_building: the share of the builders' time in which the device measured.
         stop_reason: why the trials ended.
+        sizes_left_out: sizes that nothing was timed on, as the time was over.
         effort: how the budget was used.
         expected_gain: of further trials; None if unknown.
         gain: over the default kernel, of the roofline, over installed libraries.
@@ -97,6 +98,7 @@ class SearchResult:
     disturbed: int = 0
     measured_while_building: float | None = None
     stop_reason: StopReason
+    sizes_left_out: int = 0
     effort: Effort
     expected_gain: ExpectedGain | None = None
     gain: Gain = field(default_factory=Gain)
@@ -143,6 +145,7 @@ class SearchResult:
             "disturbed": self.disturbed,
             "measured_while_building": self.measured_while_building,
             "stop_reason": self.stop_reason.value,
+            "sizes_left_out": self.sizes_left_out,
             "expected_gain": gain_to_json(self.expected_gain),
             "effort": self.effort.to_json(),
             "gain": self.gain.to_json(),
@@ -245,6 +248,7 @@ def _result(
         disturbed=sum(m.phase == Phase.DISTURBED for m in measurements),
         measured_while_building=overlap,
         stop_reason=reason,
+        sizes_left_out=len({*info.problems} - {row.problem for row in measurements}),
         effort=Effort.of(measurements, info.problems),
         expected_gain=gain,
         gain=_gained(objective, options, chosen, measurements, started) if ended else Gain(),
@@ -379,12 +383,14 @@ def _search_alone(
     study = create_study(objective)
     tuning = study.tuning
     asks_for_more = options.budget is not None or options.time_limit_seconds is not None
+    end = _end_of_leaders(options, started)
     if tuning.has_leaders_left(budget) and not asks_for_more:
         reason = StopReason.LEADERS
     else:
         limit = _seconds_of_trials(objective.info, options.time_limit_seconds, started)
-        reason = tuning.search(budget, limit, patience=options.patience, show=show)
-    tuning.measure_leaders(show, _end_of_leaders(options, started))
+        last = math.inf if limit is None else max(end, time.monotonic() + limit)
+        reason = tuning.search(budget, limit, patience=options.patience, show=show, end=last)
+    tuning.measure_leaders(show, end)
     return reason, study.expected_gain(AHEAD)
 
 
@@ -455,7 +461,7 @@ def _nothing_right(trials: Sequence[Trial], folder: Path) -> NoCorrectConfigErro
     failures = [failure for trial in trials if (failure := trial.failure) is not None]
     counts = Counter(failure.status.value for failure in failures)
     kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
-    first = f"; the first said: {failures[0].message}" if failures else ""
-    return NoCorrectConfigError(
-        f"{folder}: none of {len(trials)} configs was right ({kinds}{first})"
-    )
+    whose = "it" if len(failures) == 1 else "the first"
+    said = f"; {whose} said: {failures[0].message}" if failures else ""
+    wrong = none_of(len(trials), "config", "was", "right")
+    return NoCorrectConfigError(f"{folder}: {wrong} ({kinds}{said})")

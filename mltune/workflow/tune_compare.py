@@ -109,13 +109,12 @@ def _missing(
     disturbed = sum(bool(size["disturbed"]) for size in timed)
     lines = []
     if disturbed:
-        again = ""
-        if disturbed == len(timed):
-            example = command("mltune", "bench", chosen[0].selector.parent)
-            again = f" (on a quiet machine, compare again: {example})"
-        lines.append(f"other work disturbed {disturbed} of {asked} sizes{again}")
+        lines.append(f"other work disturbed {disturbed} of {asked} sizes")
     if len(timed) < asked:
         lines.append(f"no time to compare {asked - len(timed)} of {asked} sizes")
+    if lines and (disturbed == len(timed) or len(timed) < asked):
+        example = command("mltune", "bench", chosen[0].selector.parent)
+        lines[-1] += f" (compare on a quiet machine: {example})"
     return lines
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mltune.counted import counted
 from mltune.export.plain import plain
+from mltune.shell import command
 from mltune.workflow.gain import NAMES
 from mltune.workflow.program_gain import Against, Compared
 
@@ -70,6 +71,8 @@ def left_lines(result: TuneResult) -> tuple[str, ...]:
     lines = []
     if (ahead := result.ahead_gain) is not None:
         lines.append(f"100 more trials of each are expected to save {ahead:.1%} of the time")
+    retry = command("mltune", "tune", "--resume", "-o", result.folder)
+    lines += [f"no rule for {line} (retry: {retry})" for line in result.without_rule]
     return (*lines, *result.lacking)
 
 
@@ -123,7 +126,7 @@ def report_text(result: TuneResult) -> str:
     lines += ["", *_by_type(result.against)]
     lines += _by_size(result.against, is_counted=result.is_counted)
     following = [f"`{line}`" for _, line in result.following]
-    if result.exit_code:  # the words say why
+    if result.interrupted or result.stopped:  # the words say why
         following = [f"{plain(words)}: `{line}`" for words, line in result.following]
     lines += ["## Next", "", *(f"- {line}" for line in following)]
     return "\n".join(lines) + "\n"

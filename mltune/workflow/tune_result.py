@@ -68,7 +68,8 @@ class TuneResult:
         tuned: problem types with a selector; empty for a dry run.
         libraries: of all of them.
         against: the comparisons with libraries.
-        lacking: what is unknown, and why.
+        without_rule: problem types whose rule failed, and why.
+        lacking: what else is unknown, and why.
         seconds: of this session.
         stopped: why it ended early; empty if it did not.
     """
@@ -79,6 +80,7 @@ class TuneResult:
     tuned: tuple[Tuned, ...] = ()
     libraries: tuple[Written, ...] = ()
     against: tuple[Against, ...] = ()
+    without_rule: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
     seconds: float = 0.0
     interrupted: bool = False
@@ -86,8 +88,8 @@ class TuneResult:
 
     @property
     def exit_code(self) -> int:
-        """The exit code: 0, 130 if it was interrupted, or 4 if the device was lost."""
-        return 130 if self.interrupted else 4 if self.stopped else 0
+        """The exit code: 0, 1 without a rule, 4 without the device, or 130 if interrupted."""
+        return 130 if self.interrupted else 4 if self.stopped else 1 if self.without_rule else 0
 
     @property
     def is_counted(self) -> bool:
@@ -157,5 +159,6 @@ class TuneResult:
             ],
             "against": {each.library: each.to_json() for each in self.against},
             "ahead_gain": self.ahead_gain,
+            "without_rule": list(self.without_rule),
             "lacking": list(self.lacking),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -61,6 +61,8 @@ class TuneSession:
         self._started = time.monotonic()
         self._interrupted = False
         self._stopped = ""
+        self._without_rule: dict[str, MltuneError] = {}
+        """The errors of problem types whose rule failed, by name."""
 
     @property
     def _spent(self) -> float:
@@ -114,6 +116,7 @@ class TuneSession:
             tuned=tuned,
             libraries=libraries,
             against=against,
+            without_rule=tuple(f"{name}: {error}" for name, error in self._without_rule.items()),
             lacking=(*failed, *lacking, *refused),
             seconds=time.monotonic() - self._started,
             interrupted=self._interrupted,
@@ -243,8 +246,8 @@ class TuneSession:
 
         return shown
 
-    def _distil(self, number: int) -> DistilResult | None:
-        """Distil what has a right kernel; None if nothing has."""
+    def _distil(self, number: int) -> DistilResult | MltuneError | None:
+        """Distil what has a right kernel; None if nothing has, an error if there is no rule."""
         part = self._state.parts[number]
         options = DistilOptions(
             runs=(self._run_folder(part),),
@@ -252,34 +255,53 @@ class TuneSession:
             seed=self._state.seed,
             known=self._pack(part),
         )
+        searched = self._state.searched[number]
         try:
             return distil_runs(options, ignore_progress)
-        except NoCorrectConfigError:
-            return None
-        except UsageError:  # there is no measurement
-            if self._state.searched[number].trials:
-                raise
-            return None
+        except NoCorrectConfigError as error:
+            return None if searched.failure else error
+        except UsageError as error:
+            return error if searched.trials else None  # there is no measurement
+        except MltuneError as error:
+            return error
+
+    def _each_distilled(
+        self, numbers: Sequence[int]
+    ) -> Iterator[DistilResult | MltuneError | None]:
+        """Distil several parts at a time; an error of one leaves the others alone."""
+        left = list(numbers)
+        while left:
+            try:
+                for result in side_by_side(self._distil, tuple(left), _MOST_DISTILLED):
+                    yield result
+                    left.pop(0)
+            except MltuneError as error:  # the system ended the process
+                yield error
+                left.pop(0)
 
     def _all_distilled(self) -> dict[int, DistilResult]:
         """Distil all runs, by the number of the part, several at a time."""
         parts = self._state.parts
         begun = [i for i, part in enumerate(parts) if self._has_begun(part)]
         distilled: dict[int, DistilResult] = {}
-        results = side_by_side(self._distil, begun, _MOST_DISTILLED)
+        results = self._each_distilled(begun)
         for done in range(len(begun)):
             left = max(0.0, self._end - time.monotonic())
             self._show(Progress(phase="distil", done=done, total=len(begun), seconds_left=left))
             result = next(results)
-            if result is None:
-                continue
-            distilled[begun[done]] = result
-            if result.kept:
-                self._note(f"{parts[begun[done]].name}: {result.kept}")
+            name = parts[begun[done]].name
+            if isinstance(result, MltuneError):
+                self._without_rule[name] = result
+            elif result is not None:
+                distilled[begun[done]] = result
+                if result.kept:
+                    self._note(f"{name}: {result.kept}")
         if not distilled:
-            reasons = [each.failure for each in self._state.searched if each.failure]
             if self._interrupted:
                 raise KeyboardInterrupt
+            for error in self._without_rule.values():
+                raise error
+            reasons = [each.failure for each in self._state.searched if each.failure]
             raise NoCorrectConfigError(f"{self._folder}: nothing was found ({'; '.join(reasons)})")
         return distilled
 

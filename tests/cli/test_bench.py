@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from mltune.device import choose
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
@@ -70,6 +73,37 @@ def test_a_pack_whose_kernels_are_written_otherwise_today_is_compared_without_a_
 
     assert done.code == 0
     assert "differently" not in done.err
+
+
+def test_a_pack_of_which_no_kernel_runs_is_refused_under_a_time_limit_too(
+    mltune: Command, device_spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = [choose(device_spec)]
+    monkeypatch.setattr("mltune.runtime.tuned_gemm.list_devices", lambda: here)
+
+    done = mltune(
+        "bench", "nvidia-h200/sgemm_nn", "--against", "numpy", "--sizes", "16x16x16",
+        "--device", device_spec, "--time-limit", "20",
+    )  # fmt: skip
+
+    assert (done.code, done.out) == (4, "")
+    assert "none of its 16 kernels runs there" in done.err
+
+
+def test_a_note_names_the_device_that_a_selector_was_tuned_for(
+    mltune: Command, selector: Path, device_spec: str, tmp_path: Path
+) -> None:
+    document = json.loads(selector.read_text())
+    document["conditions"]["device"] = "Sonic 3000"
+    far = tmp_path / "far.json"
+    far.write_text(json.dumps(document))
+    quick = ("--against", "numpy", "--sizes", "16x16x16", "--device", device_spec)
+
+    elsewhere, here = (mltune("bench", each, *quick) for each in (far, selector))
+
+    name = choose(device_spec).info.name
+    assert f"sgemm_nn was tuned for Sonic 3000; it runs on {name} here\n" in elsewhere.err
+    assert "was tuned for" not in here.err
 
 
 def test_the_table_names_who_was_left_out_and_why(mltune: Command, device_spec: str) -> None:

@@ -79,7 +79,7 @@ def test_kernels_alone_have_their_own_space_problem_and_sizes(
         info, rows = run.info, run.store.measurements()
 
     assert wrong.code == 3
-    assert "none of 1 configs was right" in wrong.err
+    assert "the only config was not right" in wrong.err
     assert (info.family, info.space, info.sizes[-1].label) == (
         "handwritten",
         "handwritten",

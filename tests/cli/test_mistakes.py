@@ -220,7 +220,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("train {wrong}/run-newer-database", 2, "its schema 99 is newer"),
     ("train {wrong}/run-other-tables", 2, "holds no measurements of mltune"),
     ("train {wrong}/run-bad-row", 2, "row 1: "),
-    ("train {wrong}/run-all-wrong", 3, "measurements succeeded"),
+    ("train {wrong}/run-all-wrong", 3, "measurements has succeeded"),
     ("train {run} {wrong}/run-other-device", 2, "/ another device / "),
     ("train {run} {wrong}/run-other-problem", 2, "its problem is sgemm_nt"),
     ("train {run} -o {wrong}/file", 2, "file: is a file, not a folder"),
@@ -363,7 +363,7 @@ def test_a_search_in_which_every_config_fails_is_exit_code_3(
 
     outcome = mltune(*quick_search, *hasty)
 
-    _says(outcome, 3, "none of 1 configs was right (1 timeout; the first said: stopped while")
+    _says(outcome, 3, "the only config was not right (1 timeout; it said: stopped while")
 
 
 def test_a_space_that_its_family_refuses_altogether_is_no_search(

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mltune.errors import MltuneError
 from mltune.selector.json import read_selector
+from mltune.tuning.progress import Show
+from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
 from tests.patience import PATIENCE_SECONDS
 from tests.waiting import wait_for_rows
 
@@ -109,6 +114,61 @@ def test_a_folder_is_gone_on_with_and_not_written_over(
     assert (other.code, "cannot go with --resume" in other.err) == (2, True)
     assert [each["trials"] for each in longer.json["tuned"]] == [5, 5]
     assert longer.json["plan"]["seconds"] == 200
+
+
+def failing(*names: str) -> Callable[[DistilOptions, Show], DistilResult]:
+    """A distillation that fails for some problem types; one that is killed for `sgemm_nt`."""
+
+    def distil(options: DistilOptions, show: Show) -> DistilResult:
+        name = options.runs[0].name
+        if name in names:
+            if name == "sgemm_nt" and len(names) == 1:
+                os._exit(9)
+            raise MltuneError("disk full")
+        return distil_runs(options, show)
+
+    return distil
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="rules are fitted in this process there")
+@pytest.mark.parametrize("name", ["sgemm_nn", "sgemm_nt"])
+def test_if_a_rule_fails_the_other_problem_types_are_exported(
+    name: str,
+    mltune: Command,
+    whole: tuple[object, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / "tuned"
+    (other,) = {"sgemm_nn", "sgemm_nt"} - {name}
+    with monkeypatch.context() as patched:
+        patched.setattr("mltune.side_by_side.usable_cores", lambda: (0, 1))
+        patched.setattr("mltune.workflow.tune_session.distil_runs", failing(name))
+        done = mltune(*whole)
+    retried = mltune("tune", "--resume", "-o", folder, "--json", "--quiet")
+
+    reason = {"sgemm_nn": "disk full", "sgemm_nt": "a process that computes was ended"}[name]
+    assert done.code == 1, done.err
+    (line,) = (line for line in done.out.splitlines() if line.startswith("no rule for "))
+    assert line.startswith(f"no rule for {name}: {reason}")
+    assert line.endswith(f"(retry: mltune tune --resume -o {folder})")
+    assert f"next: make -C {folder}/library/c\n" in done.out
+    assert (folder / "selectors" / other / "selector.json").exists()
+    assert retried.code == 0, retried.err
+    assert [each["problem"] for each in retried.json["tuned"]] == ["sgemm_nn", "sgemm_nt"]
+    assert retried.json["without_rule"] == []
+
+
+def test_if_all_rules_fail_the_command_fails(
+    mltune: Command, whole: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails = failing("sgemm_nn", "sgemm_nt")
+    monkeypatch.setattr("mltune.workflow.tune_session.distil_runs", fails)
+
+    done = mltune(*whole)
+
+    assert (done.code, done.out) == (1, "")
+    assert "mltune: disk full\n" in done.err
 
 
 def test_a_plan_can_be_looked_at_first(

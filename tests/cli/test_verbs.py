@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -231,6 +232,28 @@ def test_no_trial_begins_after_the_time_limit(
     assert (stopped.code, stopped.err.count("\n")) == (1, 1)
     assert "time limit" in stopped.err
     assert resumed.json["trials"] == 2
+
+
+def test_a_time_limit_says_how_many_sizes_it_left_out(
+    mltune: Command,
+    quick_search: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    over = SimpleNamespace(monotonic=lambda: 1e18)
+    monkeypatch.setattr("mltune.tuning.measure.time", over)
+    monkeypatch.setattr("mltune.tuning.local_tuning.FinalRounds.measure", lambda *_: None)
+    sizes = ("--sizes", "8x8x8,9x9x9,10x10x10", "--cross-sizes", "none", "--budget", "1")
+
+    done = mltune(*quick_search, *sizes, "--time-limit", "20", "--run", tmp_path / "run")
+    again = mltune("search", "--resume", "--run", tmp_path / "run", "--json", "--quiet")
+
+    assert done.code == 0, done.err
+    line = f"no time was left for 2 of 3 sizes: mltune search --resume --run {tmp_path / 'run'} "
+    assert line in done.out
+    assert "9x9x9" not in done.out
+    assert again.json["sizes_left_out"] == 0
+    assert [each["sizes"][0] for each in again.json["best"]] == [8, 9, 10]
 
 
 def test_a_time_limit_says_that_named_cross_sizes_have_none(

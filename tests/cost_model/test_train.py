@@ -54,9 +54,9 @@ def test_the_same_measurements_give_the_same_model(
 
 
 def test_without_any_success_there_is_no_model(make_rows: MakeRows, device: DeviceInfo) -> None:
-    with pytest.raises(NoCorrectConfigError, match="none of 4 measurements succeeded"):
+    with pytest.raises(NoCorrectConfigError, match="none of 4 measurements has succeeded"):
         fit(make_rows(2, 2, failing=1.0), device)
-    with pytest.raises(NoCorrectConfigError, match="none of 0 measurements succeeded"):
+    with pytest.raises(NoCorrectConfigError, match="none of 0 measurements has succeeded"):
         fit([], device)
 
 
@@ -102,7 +102,7 @@ def test_another_device_without_any_success_teaches_nothing(
 ) -> None:
     other = OtherDevice(replace(device, name="other"), make_rows(2, 2, failing=1.0))
 
-    with pytest.raises(NoCorrectConfigError, match="none of 4 measurements succeeded"):
+    with pytest.raises(NoCorrectConfigError, match="none of 4 measurements has succeeded"):
         fit(make_rows(8, 3), device, others=(other,))
 
 

@@ -94,7 +94,7 @@ def test_an_ambiguous_name_lists_what_it_fits(entries: Sequence[DeviceEntry]) ->
         choose("xeon", entries, works)
 
     assert str(raised.value) == (
-        "device: 'xeon' fits 2; name one by number: known: 1:0 Xeon (Intel(R) OpenCL), "
+        "device: 'xeon' fits 2; name one by number: 1:0 Xeon (Intel(R) OpenCL), "
         f"2:0 pthread-Xeon ({_POCL})"
     )
 

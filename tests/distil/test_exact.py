@@ -81,7 +81,7 @@ def test_where_few_kernels_may_ship_a_group_keeps_its_share_of_them(
     assert len(one.selector.portfolio) == 1
     assert [left.size for left in one.left_out] == list(OTHERS)
     assert {left.reason for left in one.left_out} == {
-        "none of the 1 kernels that ship was timed there (--max-kernels)"
+        "the only kernel that ships was not timed there (--max-kernels)"
     }
 
 

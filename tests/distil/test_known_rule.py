@@ -8,7 +8,6 @@ import pytest
 from numpy.typing import NDArray
 
 from mltune.distil import Distilled, TimeTable, distil
-from mltune.distil.fit import Settings
 from mltune.distil.known_rule import KNOWN, LEAST_SIZES, kept
 from mltune.problem import Precision, gemm
 from mltune.selector import Leaf, Selector, leaves
@@ -38,8 +37,7 @@ def kept_by(
     pack: Selector, table: TimeTable, judged: TimeTable | None = None, *, max_kernels: int = 16
 ) -> Distilled:
     mine = distil(table, SGEMM, max_kernels=max_kernels)
-    settings = Settings(max_kernels=max_kernels)
-    return kept(mine, pack, table, table, judged or table, settings)
+    return kept(mine, pack, table, table, judged or table)
 
 
 def seconds(selector: Selector, world: TimeTable) -> NDArray[np.float64]:
@@ -89,7 +87,7 @@ def test_it_goes_if_the_new_rule_is_better_on_held_out_sizes(world: TimeTable) -
     poor = Selector(contraction=SGEMM, portfolio=world.kernels[:1], tree=Leaf(0))
     mine = distil(world, SGEMM)
 
-    result = kept(mine, poor, world, world, world, Settings())
+    result = kept(mine, poor, world, world, world)
 
     assert (result.rule, result.selector) == (mine.rule, mine.selector)
     assert result.rows[-1].rule == KNOWN

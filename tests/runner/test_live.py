@@ -292,8 +292,10 @@ def test_the_measuring_process_keeps_the_driver_away_from_its_parent() -> None:
 
 @pytest.mark.device
 def test_an_unknown_device_is_told_as_such(naive_family: KernelFamily) -> None:
-    with pytest.raises(NoDeviceError, match=r"no device 'abacus' .known: "):
+    with pytest.raises(NoDeviceError, match=r"no device 'abacus' .known: ") as refused:
         WorkerRunner("abacus", naive_family)
+
+    assert str(refused.value).endswith(f"(known: {', '.join(refused.value.known)})")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from mltune.device_info import DeviceInfo
 from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem, Size
 from mltune.run.run import Run
-from mltune.run.run_info import RunInfo
+from mltune.run.run_info import TIME, RunInfo
 from mltune.runner.live import REFERENCE_SECONDS
 from mltune.search.exhaustive import ExhaustiveSampler
 from mltune.search.guided import GuidedSampler
@@ -21,6 +22,7 @@ from mltune.space.recorded import RecordedSpace
 from mltune.tuning import leader_model
 from mltune.tuning.leader_choice import WITH_ALL
 from mltune.tuning.local_tuning import LocalTuning
+from mltune.tuning.session import MeasurementSession
 from tests.studies import Asked
 from tests.tuning.scripted import ScriptedRunner
 
@@ -233,3 +235,84 @@ def test_leaders_meet_on_many_sizes_where_they_may_win_also_after_a_kill(
     assert [(row.config, row.problem) for row in resumed] == [
         (row.config, row.problem) for row in whole
     ]
+
+
+class TimedRunner(FormulaRunner):
+    """Takes a second of a clock for each measurement."""
+
+    def __init__(self, device: DeviceInfo, answers: Sequence[Measurement]) -> None:
+        super().__init__(device, answers)
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def run(
+        self,
+        problem: Problem,
+        config: Config,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
+        self.now += 1.0
+        return super().run(problem, config, to_beat=to_beat, checked=checked)
+
+
+def timed(
+    folder: Path,
+    info: RunInfo,
+    make: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    *ends: float,
+    trials: int = 4,
+) -> tuple[list[tuple[int, Config, int]], list[str]]:
+    """Search in sessions, each with its end; return the rows and the states of the last study."""
+    space = RecordedSpace("grid", [Config.of({"x": x, "y": 1}) for x in range(10)])
+    for end in ends:
+        runner = TimedRunner(info.device, [make(0, 8, 1.0)])
+        for module in ("measure", "session", "tuner"):
+            monkeypatch.setattr(f"mltune.tuning.{module}.time", runner)
+        asked = Asked(GuidedSampler(space, 0, (1, 1, 1)), 3)
+        with Run.resume(folder) if folder.exists() else Run.create(folder, info) as run:
+            tuning = LocalTuning(run, runner, asked.study)
+            limit = None if end == math.inf else end
+            tuning.search(trials, limit, end=end)
+            rows = run.store.measurements(Phase.SEARCH)
+    found = [(row.trial, row.config, row.problem.m) for row in rows]
+    return found, [trial.state.name for trial in asked.trials if trial.state.is_finished()]
+
+
+def test_a_trial_ends_with_the_size_in_which_the_time_limit_passes(
+    tmp_path: Path, info: RunInfo, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = replace(info, sizes=tuple(Size((8 * m, 8, 8)) for m in (1, 4, 9)))
+    whole, states = timed(tmp_path / "whole", info, make, monkeypatch, math.inf)
+    late, _ = timed(tmp_path / "late", info, make, monkeypatch, 1e6)
+    cut, cut_states = timed(tmp_path / "cut", info, make, monkeypatch, 1.5)
+    resumed, again = timed(tmp_path / "again", info, make, monkeypatch, 1.5, math.inf)
+
+    assert late == whole
+    assert cut == whole[:2]
+    assert cut_states == ["PRUNED"]
+    assert (resumed, again) == (whole, states)
+
+
+def test_a_disturbed_measurement_is_not_repeated_after_the_time_limit(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    quiet, busy = (
+        make(0, 8, seconds, observed=((REFERENCE_SECONDS, reference),))
+        for seconds, reference in ((1.0, QUIET), (4.0, BUSY))
+    )
+    kept: list[Measurement] = []
+
+    def keep(row: Measurement) -> Measurement:
+        kept.append(row)
+        return row
+
+    session = MeasurementSession(ScriptedRunner(info.device, [busy]), TIME, [quiet])
+    measured = session.measure(busy.problem, busy.config, Phase.SEARCH, keep, -math.inf)
+
+    assert kept == [measured]
+    assert session.is_doubtful(measured)

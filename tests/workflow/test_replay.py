@@ -92,7 +92,7 @@ def test_the_id_of_a_device_that_is_elsewhere_is_not_shown(info: RunInfo) -> Non
         pytest.raises(NoDeviceError) as refused,
         recorded_device(far, None, "run") as asked,
     ):
-        raise NoDeviceError(f"no device '{asked}' (known: 0:0 a CPU (PoCL))")
+        raise NoDeviceError(f"no device '{asked}'", known=["0:0 a CPU (PoCL)"])
 
     assert str(refused.value) == (
         "run: was measured on NVIDIA H200, which is not here; --device names another "

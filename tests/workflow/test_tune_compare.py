@@ -88,8 +88,8 @@ def test_unknown_sizes_of_all_problem_types_are_counted_together(
 
     assert against == ()
     assert lacking == (
-        "other work disturbed 2 of 4 sizes (on a quiet machine, compare again: mltune bench s)",
-        "no time to compare 2 of 4 sizes",
+        "other work disturbed 2 of 4 sizes",
+        "no time to compare 2 of 4 sizes (compare on a quiet machine: mltune bench s)",
     )
 
 
@@ -105,11 +105,15 @@ def test_where_the_first_problem_type_took_the_time_the_next_is_not_begun(
 
     monkeypatch.setattr("mltune.workflow.tune_compare.bench_apart", bench)
     chosen = [
-        Chosen(Part(contraction=gemm(precision), sizes=SEARCHED), Path("run"), Path("s"), ())
+        Chosen(
+            Part(contraction=gemm(precision), sizes=SEARCHED), Path("run"), Path("s/x.json"), ()
+        )
         for precision in (Precision.SINGLE, Precision.DOUBLE)
     ]
     _, lacking = compare_parts(chosen, ("cublas",), ENTRY, 0.0, lambda _: None, 0)
 
     assert len(seconds) == 1
     assert seconds[0] > 0
-    assert lacking == ("no time to compare 2 of 4 sizes",)
+    assert lacking == (
+        "no time to compare 2 of 4 sizes (compare on a quiet machine: mltune bench s)",
+    )
