@@ -154,7 +154,9 @@ class Arithmetic:
     @property
     def pragmas(self) -> str:
         """Lines that must come first in the source."""
-        return DOUBLE if self.real == "double" else ""
+        if self.real == "double":
+            return DOUBLE
+        return ""
 
 
 def largest_width(limit: int, extent: int) -> int:

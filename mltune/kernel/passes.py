@@ -63,6 +63,7 @@ class Pass:
             the grid's first dimension; empty for none.
         split: work-groups that share a tile, in the grid's first dimension.
         part: which of the tiles along each of the two indices.
+        from_terms: the terms of a sum below which the pass has no work-groups.
     """
 
     entry: str
@@ -72,6 +73,7 @@ class Pass:
     then: str = ""
     split: int = 1
     part: tuple[Part, Part] = ("all", "all")
+    from_terms: int = 0
 
     @property
     def tiles(self) -> tuple[Node, Node]:
@@ -82,7 +84,12 @@ class Pass:
         )
         if self.then:
             first = Operation("+", (first, _tiles(self.then, self.tile[0], self.part[0])))
-        return product(first, Number(self.split)), second
+        count = product(first, Number(self.split))
+        if self.from_terms:  # 1 from there on, 0 below, also of no terms at all
+            times = Operation("//", (Name("l"), Number(self.from_terms)))
+            more = Operation("+", (Name("l"), Number(1)))
+            count = product(count, Operation("ceil_div", (times, more)))
+        return count, second
 
     @property
     def groups(self) -> Node:

@@ -25,6 +25,8 @@
 #define WGM 8
 #define BUFFERS 6
 #define FEW_TERMS 4
+#define MANY_TERMS 2048
+#define NOTED_ITEMS 256
 #define SMALL_SCALE 2048.0f
 #define LOCAL ushort
 #define SUM float4
@@ -43,9 +45,6 @@
 #define A_SCALES 256
 #define B_SCALES 256
 #define SLOTS 2
-#define MASKS 8
-#define MARKS 32
-#define APART 16
 #define A_CHUNK 33024
 #define B_CHUNK 33024
 #define A_TILES 16
@@ -60,15 +59,14 @@
  */
 #define WHOLE(extent, tile) (((size_t)((extent) - 1) / (tile) + 1) * (tile))
 #define SUMS_SIZE 0
-#define A_CHUNKS (WHOLE(size_i, A_FREE) / A_FREE * (WHOLE(ALL_TERMS, TURN) / TURN))
-#define B_CHUNKS (WHOLE(size_j, B_FREE) / B_FREE * (WHOLE(ALL_TERMS, TURN) / TURN))
-#define A_SIZE (A_CHUNKS * (A_CHUNK / 2))
-#define B_SIZE (B_CHUNKS * (B_CHUNK / 2))
+#define A_SIZE (WHOLE(size_i, A_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 1)))
+#define B_SIZE (WHOLE(size_j, B_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 1)))
 #define PACKED_A(scratch) ((scratch) + SUMS_SIZE + get_group_id(2) * A_SIZE)
 #define PACKED_B(scratch) \
     ((scratch) + SUMS_SIZE + get_num_groups(2) * A_SIZE + get_group_id(2) * B_SIZE)
-/* Behind both, for each chunk, a word for every place and a bit in masks of 32: the term that stands
-   out there, and whether one does. */
+/* Behind both, for each chunk: words for its places, and masks of 32; see the pass after the kernel. */
+#define A_CHUNKS (WHOLE(size_i, A_FREE) / A_FREE * (WHOLE(ALL_TERMS, TURN) / TURN))
+#define B_CHUNKS (WHOLE(size_j, B_FREE) / B_FREE * (WHOLE(ALL_TERMS, TURN) / TURN))
 #define NOTES(scratch) \
     ((__global uint *)((scratch) + SUMS_SIZE + get_num_groups(2) * (A_SIZE + B_SIZE)))
 #define TERMS_A(scratch) \
@@ -86,9 +84,11 @@
  * through local memory into the order in which the multiplication reads them: of a row of a tile
  * first DU large parts, then the small parts of the same terms. Zeros stand beyond the sum's end,
  * and beyond the free index's, where a place is packed at all. Behind the tiles of a chunk stands,
- * for each place, the power of two just below its largest magnitude there. A number over 256 times as
- * large as all others of its place in the chunk stands out: it is noted, and a zero packed in its
- * stead, so that the others keep their bits.
+ * for each place, the power of two just below its largest magnitude there.
+ *
+ * A number that is over 256 times as large as all others of its place in the chunk stands out. Few
+ * products are most of such a sum, and two halves have too few bits for them: the number is noted,
+ * and a zero packed in its stead. With fewer than MANY_TERMS terms nothing is noted.
  */
 #define TERM_PLACE_A(l) ((l) * ld_a)
 #define TERM_PLACE_B(l) ((l) * step_b)
@@ -131,10 +131,6 @@ static inline float half_of_bits(const ushort bits)
 {
     return vload_half(0, (const __private half *)&bits);
 }
-
-/* Whether the largest magnitude is finite, a single work-item's, and over 2^8 times all others. */
-#define STANDS_OUT(largest, owners, others) \
-    ((largest) < 0x7f800000u && (owners) == 1 && (largest) - (others) > 8u << 23)
 
 /* A work-item has eight terms of a row of every second tile, if there are two. */
 #define PACK_EIGHTS ((TURN_TILES + 1) / 2)
@@ -205,45 +201,62 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
 
     const uint first_tile = item / (PACK_ROWS * 4), free = item / 4 % PACK_ROWS, chunk = item % 4;
     __local float *in_row = turned + free * (TURN + 1) + first_tile * DU + chunk * 8;
-    uint most = 0, next = 0, place = 0;
+    uint most = 0;
 #pragma unroll
     for (uint n = 0; n < PACK_EIGHTS * 8; ++n)
-        if (IS_IN_CHUNK) {
-            const uint at = n / 8 * (2 * DU) + n % 8, bits = as_uint(in_row[at]) & 0x7fffffffu;
-            next = max(next, min(most, bits));
-            place = bits > most ? at : place;
-            most = max(most, bits);
-        }
+        if (IS_IN_CHUNK)
+            most = max(most, as_uint(in_row[n / 8 * (2 * DU) + n % 8]) & 0x7fffffffu);
     atomic_max(largest + free, most);
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    const bool owns_largest = most == largest[free];
-    if (owns_largest)
-        atomic_inc(owners + free);
-    atomic_max(others + free, owns_largest ? next : most);
-    barrier(CLK_LOCAL_MEM_FENCE);
-
-    const bool stands_out = STANDS_OUT(largest[free], owners[free], others[free]);
-    if (stands_out && owns_largest) {
-        in_row[place] = 0;
-        atomic_or(&mask, 1u << free);
+    /* Only the work-item that has the largest number, if it is the only one, may leave it out. */
+    uint place = 0;
+    bool is_noted = false;
+    if (terms >= MANY_TERMS) {
+        const uint most_of_all = largest[free];
+        uint owned = 0, next = 0;
+#pragma unroll
+        for (uint n = 0; n < PACK_EIGHTS * 8; ++n)
+            if (IS_IN_CHUNK) {
+                const uint at = n / 8 * (2 * DU) + n % 8, bits = as_uint(in_row[at]) & 0x7fffffffu;
+                if (bits == most_of_all) {
+                    place = at;
+                    owned += 1;
+                } else {
+                    next = max(next, bits);
+                }
+            }
+        if (owned > 0)
+            atomic_add(owners + free, owned);
+        atomic_max(others + free, next);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const bool stands_out = owners[free] == 1 && most_of_all < 0x7f800000u &&
+                                most_of_all - others[free] > 8u << 23;
+        is_noted = stands_out && owned == 1;
+        if (is_noted) {
+            in_row[place] = 0;
+            atomic_or(&mask, 1u << free);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (is_noted)
+            largest[free] = others[free];
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
 
     /* A row of a tile is 128 bytes: 8 chunks of 8 halves, which change places. */
     const uint rows = packs_a ? A_FREE : B_FREE, first_row = first_free % rows;
     __global uint4 *to = (__global uint4 *)(packs_a ? PACKED_A(scratch) : PACKED_B(scratch));
     const size_t number = (size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1);
     to += number * (TURN_TILES * rows * 8 + rows / 4);
-    const uint scaled_to = stands_out ? others[free] : largest[free];
-    if (first_tile == 0 && chunk == 0)
-        ((__global float *)(to + TURN_TILES * rows * 8))[first_row + free] = power_below(scaled_to);
-    if (stands_out && owns_largest)
+    if (item < PACK_ROWS)
+        ((__global float *)(to + TURN_TILES * rows * 8))[first_row + item] =
+            power_below(largest[item]);
+    if (is_noted)
         (packs_a ? TERMS_A(scratch) : TERMS_B(scratch))[number * rows + first_row + free] =
             first_term + first_tile * DU + chunk * 8 + place;
-    if (item == 0)
+    if (item == 0 && terms >= MANY_TERMS)
         (packs_a ? MASKS_A(scratch) : MASKS_B(scratch))[(number * rows + first_row) / 32] = mask;
-    const int scale = SCALE(scaled_to);
+    const int scale = SCALE(largest[free]);
 #pragma unroll
     for (uint n = 0; n < PACK_EIGHTS && IS_IN_CHUNK; ++n) {
         const uint tile = first_tile + 2 * n;
@@ -418,8 +431,7 @@ static inline ulong descriptor(const __local LOCAL *first)
  * into a large half and what is left, times SMALL_SCALE. Three products are added up: large times
  * large, and, in sums of their own, large times small and small times large. The product of the two
  * small parts is far below the rounding error. What a half cannot hold is less than 2^-50 of a row's
- * largest number in the chunk. Where one number of a row stands out, so that few products are most of
- * the sum, two halves are not enough: the pass left it out, and its products are added at the end.
+ * largest number in the chunk. Products with numbers that stand out follow in another pass.
  *
  * The sum runs in chunks of TURN_TILES tiles of DU terms. BUFFERS tiles of A and B are in local
  * memory: while one is multiplied, the one before may still be, and the others are on their way.
@@ -481,7 +493,6 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
     __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(1024)));
     __local LOCAL scales_a[SLOTS * A_SCALES] __attribute__((aligned(16)));
     __local LOCAL scales_b[SLOTS * B_SCALES] __attribute__((aligned(16)));
-    __local uint marked[MARKS + 1];
     DECLARE_BUFFERS();
     const TYPE alpha = FACTOR_VALUE(alpha_argument), beta = FACTOR_VALUE(beta_argument);
 
@@ -530,25 +541,10 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
     for (int n = 0; n < SUMS; ++n)
         sums[n] = large[n] = small[n] = 0;
     uint copied = 0, filling = 0, filling_round = 0, buffer = 0, round = 0, done = 0;
-    if (item <= MARKS)
-        marked[item] = 0;
     PREPARE_BUFFERS();
 #pragma unroll 1
     for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
         BRING_NEXT();
-    /* Meanwhile, mark the turns in which numbers stand out, and that there are any. */
-    const size_t first_chunk_a = tile_i / A_FREE * chunks, first_chunk_b = tile_j / B_FREE * chunks;
-    for (uint n = item; n < share_turns * MASKS; n += THREADS) {
-        const uint turn = n / MASKS, chunk = first_turn + turn * TURN_STEP;
-        const uint word = n % MASKS, word_b = word - A_FREE / 32;
-        const bool is_of_a = word < A_FREE / 32;
-        if (is_of_a ? tile_i + word * 32 < size_i : tile_j + word_b * 32 < size_j)
-            if ((is_of_a ? MASKS_A(scratch)[(first_chunk_a + chunk) * (A_FREE / 32) + word]
-                         : MASKS_B(scratch)[(first_chunk_b + chunk) * (B_FREE / 32) + word_b]) != 0) {
-                atomic_or(marked + turn / 32 % MARKS, 1u << turn % 32);
-                marked[MARKS] = 1;
-            }
-    }
     do {
         const __local LOCAL *now_a = tile_a + buffer * A_TILE + group_a * (A_GROUP * 64);
         const __local LOCAL *now_b = tile_b + buffer * B_TILE + group_b * (64 * 64);
@@ -593,45 +589,6 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
         }
     } while (done < tiles);
     AWAIT_PRODUCTS(0);
-
-    /* Products with the numbers that stand out are added up in double precision, one sum after the
-       other, through local memory, so that the multiplication keeps its registers. */
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (marked[MARKS]) {
-        __local float *apart = (__local float *)tile_a + item;
-#pragma unroll
-        for (uint first = 0; first < SUMS; first += APART) {
-#pragma unroll 1
-            for (uint n = first; n < first + APART; ++n) {
-                const uint column = COLUMN(n / 4, n % 2), row = ROW(n / 2 % 2);
-                double sum = 0;
-                if (tile_i + column < size_i && tile_j + row < size_j) {
-                    const __global STORED *of_column = a + start_a + (tile_i + column) * free_step_a;
-                    const __global STORED *of_row = b + start_b + (tile_j + row) * free_step_b;
-#pragma unroll 1
-                    for (uint turn = 0; turn < share_turns; ++turn) {
-                        if ((marked[turn / 32 % MARKS] >> turn % 32 & 1) == 0)
-                            continue;
-                        const uint chunk = first_turn + turn * TURN_STEP;
-                        const size_t place_a = (first_chunk_a + chunk) * A_FREE + column;
-                        const size_t place_b = (first_chunk_b + chunk) * B_FREE + row;
-                        const bool in_column = MASKS_A(scratch)[place_a / 32] >> place_a % 32 & 1;
-                        const bool in_row = MASKS_B(scratch)[place_b / 32] >> place_b % 32 & 1;
-                        const uint l = in_column ? TERMS_A(scratch)[place_a] : UINT_MAX;
-                        const uint other = in_row ? TERMS_B(scratch)[place_b] : l;
-                        if (in_column)
-                            sum += (double)of_column[TERM_PLACE_A(l)] * of_row[TERM_PLACE_B(l)];
-                        if (other != l)
-                            sum += (double)of_column[TERM_PLACE_A(other)] * of_row[TERM_PLACE_B(other)];
-                    }
-                }
-                apart[(n - first) * THREADS] = sum;
-            }
-#pragma unroll
-            for (uint n = 0; n < APART; ++n)
-                sums[first + n] += apart[n * THREADS];
-        }
-    }
 
     /* Sums with an infinity or a NaN, whose scales are NaN, are computed as they stand, and so are
        those of so few terms that what splitting loses would count. */
@@ -711,5 +668,113 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64(
                     }
             }
         }
+    }
+}
+
+/*
+ * ---- The pass after it: adds the products with the numbers that stand out ----
+ *
+ * A work-group has NOTED x NOTED elements of C, and ends at once if nothing is noted for their rows
+ * and columns, as is usual. Else it adds up PART x PART at a time in double precision: first the
+ * products with numbers of A, where each work-item has a column of C and every fourth row, then
+ * those with numbers of B, where it has a row and every fourth column. A product of two numbers that
+ * stand out is added once.
+ */
+#define NOTED 128
+#define PART 64
+#define NOTE_PLACE(X, free, chunk) (((size_t)((free) / X) * chunks + (chunk)) * X + (free) % X)
+#define NOTE_PLACE_A(i, chunk) NOTE_PLACE(A_FREE, i, chunk)
+#define NOTE_PLACE_B(j, chunk) NOTE_PLACE(B_FREE, j, chunk)
+
+__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
+void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_noted(
+        __global STORED *restrict c,
+        const __global STORED *restrict a, const __global STORED *restrict b,
+        const FACTOR alpha_argument, const FACTOR beta_argument,
+        const uint size_i, const uint size_j, const uint size_l,
+        const ulong offset_c, const ulong ld_c, const ulong batch_stride_c,
+        const ulong offset_a, const ulong ld_a, const ulong batch_stride_a,
+        const ulong offset_b, const ulong ld_b, const ulong batch_stride_b,
+        __global TYPE *restrict scratch)
+{
+    __local double sums[PART * PART];
+    __local uint is_needed;
+    const TYPE alpha = FACTOR_VALUE(alpha_argument);
+
+    const ulong step_a = 1, step_b = 1, step_c = 1;
+    const size_t batch = get_group_id(2);
+    const size_t start_c = offset_c + batch * batch_stride_c;
+    const size_t start_a = offset_a + batch * batch_stride_a;
+    const size_t start_b = offset_b + batch * batch_stride_b;
+
+    const __global uint *masks_a = MASKS_A(scratch), *masks_b = MASKS_B(scratch);
+    const __global uint *terms_a = TERMS_A(scratch), *terms_b = TERMS_B(scratch);
+    const uint chunks = WHOLE(ALL_TERMS, TURN) / TURN, item = get_local_id(0);
+    const uint all_i = get_group_id(0) * NOTED, all_j = get_group_id(1) * NOTED;
+    if (item == 0)
+        is_needed = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint n = item; n < chunks * (2 * NOTED / 32); n += NOTED_ITEMS) {
+        const uint chunk = n / (2 * NOTED / 32), word = n % (NOTED / 32) * 32;
+        const bool is_of_a = n % (2 * NOTED / 32) < NOTED / 32;
+        if (is_of_a ? all_i + word < size_i && masks_a[NOTE_PLACE_A(all_i + word, chunk) / 32] != 0
+                    : all_j + word < size_j && masks_b[NOTE_PLACE_B(all_j + word, chunk) / 32] != 0)
+            is_needed = 1;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (is_needed == 0)
+        return;
+
+    const uint own = item % PART, fourth = item / PART;
+    for (uint part = 0; part < (NOTED / PART) * (NOTED / PART); ++part) {
+        const uint first_i = all_i + part % (NOTED / PART) * PART;
+        const uint first_j = all_j + part / (NOTED / PART) * PART;
+        const uint own_i = first_i + own, own_j = first_j + own;
+        for (uint n = item; n < PART * PART; n += NOTED_ITEMS)
+            sums[n] = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint n = 0; n < chunks * (PART / 32); ++n) {
+            const uint chunk = n / (PART / 32), word = n % (PART / 32) * 32, i = first_i + word;
+            uint mask = 0;
+            if (own_j < size_j && i < size_i)
+                mask = masks_a[NOTE_PLACE_A(i, chunk) / 32] & 0x11111111u << fourth;
+            for (; mask != 0; mask &= mask - 1) {
+                const uint row = 31 - clz(mask & -mask);
+                const uint l = terms_a[NOTE_PLACE_A(i + row, chunk)];
+                sums[(word + row) * PART + own] +=
+                    (double)a[start_a + (i + row) * (step_a) + TERM_PLACE_A(l)] *
+                    b[start_b + own_j * (ld_b) + TERM_PLACE_B(l)];
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint n = 0; n < chunks * (PART / 32); ++n) {
+            const uint chunk = n / (PART / 32), word = n % (PART / 32) * 32, j = first_j + word;
+            uint mask = 0, own_term = UINT_MAX;
+            if (own_i < size_i && j < size_j)
+                mask = masks_b[NOTE_PLACE_B(j, chunk) / 32] & 0x11111111u << fourth;
+            if (mask != 0) {
+                const size_t place = NOTE_PLACE_A(own_i, chunk);
+                if (masks_a[place / 32] >> place % 32 & 1)
+                    own_term = terms_a[place];
+            }
+            for (; mask != 0; mask &= mask - 1) {
+                const uint column = 31 - clz(mask & -mask);
+                const uint l = terms_b[NOTE_PLACE_B(j + column, chunk)];
+                if (l != own_term)
+                    sums[own * PART + word + column] +=
+                        (double)a[start_a + own_i * (step_a) + TERM_PLACE_A(l)] *
+                        b[start_b + (j + column) * (ld_b) + TERM_PLACE_B(l)];
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint n = item; n < PART * PART; n += NOTED_ITEMS) {
+            const uint i = first_i + n % PART, j = first_j + n / PART;
+            const double sum = sums[n % PART * PART + n / PART];
+            if (i < size_i && j < size_j && sum != 0) {
+                __global STORED *place = c + start_c + i * step_c + j * ld_c;
+                *place = (float)(*place + alpha * sum);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -15,6 +15,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
 from mltune.kernel.space_file import load_space
 from mltune.problem import Precision, gemm, gemm_problem
+from mltune.problem.gemm import with_epilogue
 from mltune.resources import data_folder
 from mltune.space import Config
 from mltune.space.names import precision_names
@@ -46,9 +47,13 @@ def test_one_pass_packs_both_operands() -> None:
     kernel = WGMMA.generate(gemm(Precision.SINGLE), _config())
 
     entries = [each.entry.removeprefix(kernel.name) for each in kernel.passes]
-    assert entries == ["_pack", ""]
+    assert entries == ["_pack", "", "_noted"]
     launch = kernel.launch(gemm_problem(kernel.contraction, 129, 128, 65))
-    assert [grid.global_size for grid in launch.grids] == [((5 + 4) * 256, 1, 1), (2 * 256, 1, 1)]
+    assert [grid.global_size for grid in launch.grids] == [
+        ((5 + 4) * 256, 1, 1),
+        (2 * 256, 1, 1),
+        (0, 1, 1),
+    ]
 
 
 def test_the_scratch_memory_has_two_halves_of_each_number_and_room_for_scales() -> None:
@@ -214,52 +219,75 @@ def test_the_error_is_that_of_single_precision(product: Callable[..., Array], ki
     assert np.linalg.norm(error) <= 2 * np.linalg.norm(in_order - wanted)
 
 
-OUTLIERS: dict[str, Callable[[Rng, tuple[int, int]], Array]] = {
-    "in both": lambda rng, shape: (
-        np.where(rng.random(shape) < 2e-3, 1e6, 1) * rng.standard_normal(shape)
+def _some_huge(share: float) -> Callable[[Rng, tuple[int, int]], Array]:
+    return lambda rng, shape: (
+        np.where(rng.random(shape) < share, 1e6, 1) * rng.standard_normal(shape)
+    )
+
+
+def _some_terms_huge(rng: Rng, shape: tuple[int, int]) -> Array:
+    scales = np.where(np.arange(2100) % 64 == 9, 1e5, 1)
+    along_a = [2100 if extent == 2100 else 1 for extent in shape]
+    return rng.standard_normal(shape) * scales.reshape(along_a)
+
+
+NOTED: dict[str, tuple[Callable[[Rng, tuple[int, int]], Array], ...]] = {
+    "in both": (_some_huge(1e-3), _some_huge(1e-3)),
+    "in A": (_some_huge(2e-3), _normal),
+    "in B": (_normal, _some_huge(2e-3)),
+    "in the same terms": (_some_terms_huge, _some_terms_huge),
+    "alone": tuple(
+        lambda rng, shape: np.where(rng.random(shape) < 1e-3, rng.standard_normal(shape), 0)
+        for _ in "ab"
     ),
-    "in A": lambda rng, shape: (
-        np.where(rng.random(shape) < 4e-3 * (shape[1] == 500), 1e6, 1) * rng.standard_normal(shape)
-    ),
-    "in B": lambda rng, shape: (
-        np.where(rng.random(shape) < 4e-3 * (shape[0] == 500), 1e6, 1) * rng.standard_normal(shape)
-    ),
-    "in the same terms": lambda rng, shape: (
-        rng.standard_normal(shape)
-        * np.where(np.arange(500) % 64 == 9, 1e5, 1).reshape(
-            [500 if extent == 500 else 1 for extent in shape]
-        )
-    ),
-    "alone": lambda rng, shape: np.where(rng.random(shape) < 2e-3, rng.standard_normal(shape), 0),
 }
 
 
-@pytest.mark.parametrize("kind", OUTLIERS)
+@pytest.mark.parametrize("kind", NOTED)
+@pytest.mark.parametrize(("m", "n"), [(130, 70), (64, 200)])
 def test_the_error_is_below_that_of_single_precision_where_few_numbers_stand_out(
-    product: Callable[..., Array], kind: str
+    product: Callable[..., Array], kind: str, m: int, n: int
 ) -> None:
     rng = np.random.default_rng(3)
-    a = OUTLIERS[kind](rng, (130, 500)).astype(np.float32)
-    b = OUTLIERS[kind](rng, (500, 140)).astype(np.float32)
+    draw_a, draw_b = NOTED[kind]
+    a, b = draw_a(rng, (m, 2100)).astype(np.float32), draw_b(rng, (2100, n)).astype(np.float32)
     wanted = a.astype(np.float64) @ b.astype(np.float64)
     in_order = np.zeros(wanted.shape, np.float32)
-    for l in range(500):  # noqa: E741 - as the terms of a sum are called everywhere here
+    for l in range(2100):  # noqa: E741 - as the terms of a sum are called everywhere here
         in_order += np.outer(a[:, l], b[l])
 
     assert np.linalg.norm(product(a, b) - wanted) <= np.linalg.norm(in_order - wanted)
 
 
-def test_numbers_stand_out_in_late_terms_of_a_long_sum_and_at_its_end(
+def test_numbers_that_stand_out_are_multiplied_once_wherever_they_are(
     product: Callable[..., Array],
 ) -> None:
     rng = np.random.default_rng(4)
-    a = rng.standard_normal((33, 2200)).astype(np.float32)
-    b = rng.standard_normal((2200, 65)).astype(np.float32)
-    a[[0, 32, 32], [2100, 2199, 70]] = 3e6
-    b[[2199, 2060], [64, 0]] = -5e7
-    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    a = rng.standard_normal((133, 2200)).astype(np.float32)
+    b = rng.standard_normal((2200, 165)).astype(np.float32)
+    a[[0, 132, 132, 64], [2100, 2199, 70, 5]] = 3e6
+    b[[2199, 2060, 70], [164, 0, 128]] = -5e7
+    a[7, 9], b[11, 8] = np.inf, np.nan
+    with np.errstate(invalid="ignore"):
+        wanted = a.astype(np.float64) @ b.astype(np.float64)
+    found = product(a, b, alpha=0.5)
 
-    assert np.allclose(product(a, b), wanted, rtol=2.0**-23, atol=1e-4)
+    assert np.array_equal(np.isnan(found), np.isnan(wanted))
+    assert np.array_equal(np.isinf(found), np.isinf(wanted))
+    finite = np.isfinite(wanted)
+    assert np.allclose(found[finite], 0.5 * wanted[finite], rtol=2.0**-23, atol=1e-4)
+
+
+def test_the_pass_for_numbers_that_stand_out_runs_for_long_sums_without_an_epilogue() -> None:
+    kernel = WGMMA.generate(gemm(Precision.SINGLE), _config())
+    started = {
+        terms: kernel.launch(gemm_problem(kernel.contraction, 129, 128, terms)).grids[-1].is_empty
+        for terms in (1, 2047, 2048, 2**24 + 1)
+    }
+
+    assert started == {1: True, 2047: True, 2048: False, 2**24 + 1: False}
+    fused = WGMMA.generate(with_epilogue(gemm(Precision.SINGLE), "relu"), _config())
+    assert "noted" not in fused.source
 
 
 def test_scales_of_rows_and_columns_may_be_at_the_ends_of_single_precision(

@@ -28,8 +28,7 @@
  * into a large half and what is left, times SMALL_SCALE. Three products are added up: large times
  * large, and, in sums of their own, large times small and small times large. The product of the two
  * small parts is far below the rounding error. What a half cannot hold is less than 2^-50 of a row's
- * largest number in the chunk. Where one number of a row stands out, so that few products are most of
- * the sum, two halves are not enough: the pass left it out, and its products are added at the end.
+ * largest number in the chunk.{{ " Products with numbers that stand out follow in another pass." if has_notes }}
  *
  * The sum runs in chunks of TURN_TILES tiles of DU terms. BUFFERS tiles of A and B are in local
  * memory: while one is multiplied, the one before may still be, and the others are on their way.
@@ -88,7 +87,6 @@
     __local LOCAL tile_b[BUFFERS * B_TILE] __attribute__((aligned(1024)));
     __local LOCAL scales_a[SLOTS * A_SCALES] __attribute__((aligned(16)));
     __local LOCAL scales_b[SLOTS * B_SCALES] __attribute__((aligned(16)));
-    __local uint marked[MARKS + 1];
     DECLARE_BUFFERS();
     const TYPE alpha = FACTOR_VALUE(alpha_argument){{ ", beta = FACTOR_VALUE(beta_argument)" if writes_c }};
 
@@ -117,25 +115,10 @@
     for (int n = 0; n < SUMS; ++n)
         sums[n] = large[n] = small[n] = 0;
     uint copied = 0, filling = 0, filling_round = 0, buffer = 0, round = 0, done = 0;
-    if (item <= MARKS)
-        marked[item] = 0;
     PREPARE_BUFFERS();
 #pragma unroll 1
     for (int ahead = 0; ahead < BUFFERS - 2; ++ahead)
         BRING_NEXT();
-    /* Meanwhile, mark the turns in which numbers stand out, and that there are any. */
-    const size_t first_chunk_a = tile_i / A_FREE * chunks, first_chunk_b = tile_j / B_FREE * chunks;
-    for (uint n = item; n < share_turns * MASKS; n += THREADS) {
-        const uint turn = n / MASKS, chunk = first_turn + turn * TURN_STEP;
-        const uint word = n % MASKS, word_b = word - A_FREE / 32;
-        const bool is_of_a = word < A_FREE / 32;
-        if (is_of_a ? tile_i + word * 32 < size_i : tile_j + word_b * 32 < size_j)
-            if ((is_of_a ? MASKS_A(scratch)[(first_chunk_a + chunk) * (A_FREE / 32) + word]
-                         : MASKS_B(scratch)[(first_chunk_b + chunk) * (B_FREE / 32) + word_b]) != 0) {
-                atomic_or(marked + turn / 32 % MARKS, 1u << turn % 32);
-                marked[MARKS] = 1;
-            }
-    }
     do {
         const __local LOCAL *now_a = tile_a + buffer * A_TILE + group_a * (A_GROUP * 64);
         const __local LOCAL *now_b = tile_b + buffer * B_TILE + group_b * (64 * 64);
@@ -189,8 +172,6 @@
             sums[n] = 0;
 {% endif %}
 
-{% include "wgmma/outliers.cl" %}
-
 {% include "wgmma/exact.cl" %}
 
     /* A lane has of every 8 columns two neighbours, in rows 8 apart. */
@@ -203,4 +184,7 @@
 }
 {% if split.has_other_pass %}
 {% include "split_sum/other_pass.cl" %}
+{% endif %}
+{% if has_notes %}
+{% include "wgmma/add_noted.cl" %}
 {% endif %}

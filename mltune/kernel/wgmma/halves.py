@@ -13,6 +13,7 @@ from pathlib import Path
 from mltune.kernel.arithmetic import DOUBLE
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.macro_tile import tile_operands
+from mltune.kernel.passes import Pass
 from mltune.kernel.template import Section
 from mltune.kernel.wgmma import packing
 from mltune.kernel.wgmma.warpgroup_kernel import VECTOR, WarpgroupKernel
@@ -21,10 +22,14 @@ from mltune.space.config import Config
 
 _UNIT = 16  # terms of a sum that one instruction adds
 _DEPTH = packing.DEPTH
-_BYTES = 5  # of an element: of its two halves, and more than its share of what a chunk needs
+_BYTES = 5  # of an element: of its two halves, and more than its share of what a chunk has besides
 _SMALL_SCALE = 2048  # factor of the small part; the large one has 11 bits
 # from this number of terms on, the error of splitting is far below the rounding error
 _FEW_TERMS = 4
+# from here on, numbers that stand out are multiplied apart, in a pass that takes microseconds
+_MANY_TERMS = 2048
+_NOTED = 128  # elements of C along both sides that a work-group of that pass looks after
+_NOTED_ITEMS = 256
 
 
 def generate(contraction: Contraction, config: Config, instructions: Path | None) -> Kernel:
@@ -41,7 +46,17 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     kernel = WarpgroupKernel.of(contraction, config, has_other_scratch=True)
     terms = kernel.settings.number("partial_sum_terms")
     pack = packing.pack_both(kernel.name, terms)
+    noted = Pass(
+        entry=f"{kernel.name}_noted",
+        work_group=(_NOTED_ITEMS, 1, 1),
+        tile=(_NOTED, _NOTED),
+        from_terms=_MANY_TERMS,
+    )
+    has_notes = not kernel.finish  # an activation has been computed when that pass begins
     names = {
+        "has_notes": has_notes,
+        "noted_name": noted.entry,
+        "noted_items": _NOTED_ITEMS,
         "shows_copies": False,
         "has_scales": True,
         "turn_tiles": terms // _DEPTH,
@@ -57,7 +72,8 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         (_group_section(kernel), kernel.split.section),
         instructions,
         before=[pack],
-        pragmas=DOUBLE,
+        after=[noted] if has_notes else [],
+        pragmas=DOUBLE if has_notes else "",
         scratch=packing.packed_areas(kernel.macro_tile, _BYTES, terms),
     )
 
@@ -86,6 +102,8 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("WGM", settings.number("work_group_mapping")),
             ("BUFFERS", buffers),
             ("FEW_TERMS", _FEW_TERMS),
+            ("MANY_TERMS", _MANY_TERMS),
+            ("NOTED_ITEMS", _NOTED_ITEMS),
             ("SMALL_SCALE", f"{_SMALL_SCALE}.0f"),
             ("LOCAL", "ushort"),
             ("SUM", "float4"),
@@ -104,9 +122,6 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("A_SCALES", free_a * 2),
             ("B_SCALES", free_b * 2),
             ("SLOTS", -(-buffers * _DEPTH // terms)),
-            ("MASKS", (free_a + free_b) // 32),
-            ("MARKS", 32),
-            ("APART", _sums_at_once(tile[0] // 2, buffers * tile_a * 2 // (4 * kernel.threads))),
             ("A_CHUNK", terms // _DEPTH * tile_a + free_a * 2),
             ("B_CHUNK", terms // _DEPTH * tile_b + free_b * 2),
             ("A_TILES", tile[0] // 8),
@@ -114,8 +129,3 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("A_SHARE", 1),
         ),
     )
-
-
-def _sums_at_once(sums: int, most: int) -> int:
-    """How many of a work-item's sums local memory takes: a divisor, at most 16."""
-    return next(n for n in range(min(most, 16), 0, -1) if sums % n == 0)

@@ -6,9 +6,13 @@
  * through local memory into the order in which the multiplication reads them: of a row of a tile
  * first DU large parts, then the small parts of the same terms. Zeros stand beyond the sum's end,
  * and beyond the free index's, where a place is packed at all. Behind the tiles of a chunk stands,
- * for each place, the power of two just below its largest magnitude there. A number over 256 times as
- * large as all others of its place in the chunk stands out: it is noted, and a zero packed in its
- * stead, so that the others keep their bits.
+ * for each place, the power of two just below its largest magnitude there.
+{% if has_notes %}
+ *
+ * A number that is over 256 times as large as all others of its place in the chunk stands out. Few
+ * products are most of such a sum, and two halves have too few bits for them: the number is noted,
+ * and a zero packed in its stead. With fewer than MANY_TERMS terms nothing is noted.
+{% endif %}
  */
 {% for o in operands %}
 #define TERM_PLACE_{{ o.X }}(l) ({{ signature.term_place(o.x) }})
@@ -53,10 +57,6 @@ static inline float half_of_bits(const ushort bits)
     return vload_half(0, (const __private half *)&bits);
 }
 
-/* Whether the largest magnitude is finite, a single work-item's, and over 2^8 times all others. */
-#define STANDS_OUT(largest, owners, others) \
-    ((largest) < 0x7f800000u && (owners) == 1 && (largest) - (others) > 8u << 23)
-
 /* A work-item has eight terms of a row of every second tile, if there are two. */
 #define PACK_EIGHTS ((TURN_TILES + 1) / 2)
 #define IS_IN_CHUNK (TURN_TILES > 1 || first_tile == 0)
@@ -64,50 +64,44 @@ static inline float half_of_bits(const ushort bits)
 {{ head(pack_name, [pack_items, 1, 1], signature.arguments ~ split.argument) }}
 {
     __local float turned[PACK_ROWS * (TURN + 1)];
-    __local uint largest[PACK_ROWS], owners[PACK_ROWS], others[PACK_ROWS], mask;
+    __local uint largest[PACK_ROWS]{{ ", owners[PACK_ROWS], others[PACK_ROWS], mask" if has_notes }};
 {% include "wgmma/read_either.cl" %}
 
     const uint first_tile = item / (PACK_ROWS * 4), free = item / 4 % PACK_ROWS, chunk = item % 4;
-    __local float *in_row = turned + free * (TURN + 1) + first_tile * DU + chunk * 8;
-    uint most = 0, next = 0, place = 0;
+    {{ "" if has_notes else "const " }}__local float *in_row = turned + free * (TURN + 1) + first_tile * DU + chunk * 8;
+    uint most = 0;
 #pragma unroll
     for (uint n = 0; n < PACK_EIGHTS * 8; ++n)
-        if (IS_IN_CHUNK) {
-            const uint at = n / 8 * (2 * DU) + n % 8, bits = as_uint(in_row[at]) & 0x7fffffffu;
-            next = max(next, min(most, bits));
-            place = bits > most ? at : place;
-            most = max(most, bits);
-        }
+        if (IS_IN_CHUNK)
+            most = max(most, as_uint(in_row[n / 8 * (2 * DU) + n % 8]) & 0x7fffffffu);
     atomic_max(largest + free, most);
     barrier(CLK_LOCAL_MEM_FENCE);
+{% if has_notes %}
 
-    const bool owns_largest = most == largest[free];
-    if (owns_largest)
-        atomic_inc(owners + free);
-    atomic_max(others + free, owns_largest ? next : most);
-    barrier(CLK_LOCAL_MEM_FENCE);
-
-    const bool stands_out = STANDS_OUT(largest[free], owners[free], others[free]);
-    if (stands_out && owns_largest) {
-        in_row[place] = 0;
-        atomic_or(&mask, 1u << free);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+{% include "wgmma/note.cl" %}
+{% endif %}
 
     /* A row of a tile is 128 bytes: 8 chunks of 8 halves, which change places. */
     const uint rows = packs_a ? A_FREE : B_FREE, first_row = first_free % rows;
     __global uint4 *to = (__global uint4 *)(packs_a ? PACKED_A(scratch) : PACKED_B(scratch));
+{% if has_notes %}
     const size_t number = (size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1);
     to += number * (TURN_TILES * rows * 8 + rows / 4);
-    const uint scaled_to = stands_out ? others[free] : largest[free];
-    if (first_tile == 0 && chunk == 0)
-        ((__global float *)(to + TURN_TILES * rows * 8))[first_row + free] = power_below(scaled_to);
-    if (stands_out && owns_largest)
+{% else %}
+    to += ((size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1)) *
+          (TURN_TILES * rows * 8 + rows / 4);
+{% endif %}
+    if (item < PACK_ROWS)
+        ((__global float *)(to + TURN_TILES * rows * 8))[first_row + item] =
+            power_below(largest[item]);
+{% if has_notes %}
+    if (is_noted)
         (packs_a ? TERMS_A(scratch) : TERMS_B(scratch))[number * rows + first_row + free] =
             first_term + first_tile * DU + chunk * 8 + place;
-    if (item == 0)
+    if (item == 0 && terms >= MANY_TERMS)
         (packs_a ? MASKS_A(scratch) : MASKS_B(scratch))[(number * rows + first_row) / 32] = mask;
-    const int scale = SCALE(scaled_to);
+{% endif %}
+    const int scale = SCALE(largest[free]);
 #pragma unroll
     for (uint n = 0; n < PACK_EIGHTS && IS_IN_CHUNK; ++n) {
         const uint tile = first_tile + 2 * n;

@@ -12,9 +12,11 @@
 
 {% if has_scales %}
     if (item < PACK_ROWS)
-        largest[item] = owners[item] = others[item] = 0;
+        largest[item] = {{ "owners[item] = others[item] = " if has_notes }}0;
+{% if has_notes %}
     if (item == 0)
         mask = 0;
+{% endif %}
 {% endif %}
 {% for o in operands %}
 {% set X, x = o.X, o.x %}

@@ -12,10 +12,8 @@
 #define SUMS_SIZE 0
 {% endif %}
 {% if has_scales %}
-#define A_CHUNKS (WHOLE(size_i, A_FREE) / A_FREE * (WHOLE(ALL_TERMS, TURN) / TURN))
-#define B_CHUNKS (WHOLE(size_j, B_FREE) / B_FREE * (WHOLE(ALL_TERMS, TURN) / TURN))
-#define A_SIZE (A_CHUNKS * (A_CHUNK / 2))
-#define B_SIZE (B_CHUNKS * (B_CHUNK / 2))
+#define A_SIZE (WHOLE(size_i, A_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 1)))
+#define B_SIZE (WHOLE(size_j, B_FREE) * (WHOLE(ALL_TERMS, TURN) / TURN * (TURN + 1)))
 {% else %}
 #define A_SIZE (WHOLE(size_i, A_FREE) * WHOLE(ALL_TERMS, TURN){{ " / 2" if packed_bytes == 2 }})
 #define B_SIZE (WHOLE(size_j, B_FREE) * WHOLE(ALL_TERMS, TURN){{ " / 2" if packed_bytes == 2 }})
@@ -25,9 +23,10 @@
 #define PACKED_B(scratch)
     ((scratch) + SUMS_SIZE + get_num_groups(2) * A_SIZE + get_group_id(2) * B_SIZE)
 {% endfilter %}
-{% if has_scales %}
-/* Behind both, for each chunk, a word for every place and a bit in masks of 32: the term that stands
-   out there, and whether one does. */
+{% if has_notes %}
+/* Behind both, for each chunk: words for its places, and masks of 32; see the pass after the kernel. */
+#define A_CHUNKS (WHOLE(size_i, A_FREE) / A_FREE * (WHOLE(ALL_TERMS, TURN) / TURN))
+#define B_CHUNKS (WHOLE(size_j, B_FREE) / B_FREE * (WHOLE(ALL_TERMS, TURN) / TURN))
 {% filter continued %}
 #define NOTES(scratch)
     ((__global uint *)((scratch) + SUMS_SIZE + get_num_groups(2) * (A_SIZE + B_SIZE)))

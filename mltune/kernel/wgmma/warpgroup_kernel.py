@@ -120,6 +120,7 @@ class WarpgroupKernel:
         instructions: Path | None,
         *,
         before: Sequence[Pass] = (),
+        after: Sequence[Pass] = (),
         scratch: Sequence[Area] = (),
         groups_per_unit: int = 0,
         pragmas: str = "",
@@ -132,6 +133,7 @@ class WarpgroupKernel:
             sections: of macros, between those of numbers and of the end.
             instructions: a folder whose templates replace those of PTX; None for PTX.
             before: passes before those that share a sum.
+            after: passes after those that share a sum.
             scratch: memory of these passes.
             groups_per_unit: work-groups for each compute unit that take turns with the tiles of C;
                 0 if each tile has a work-group.
@@ -139,7 +141,7 @@ class WarpgroupKernel:
         """
         split, arithmetic = self.split, self.arithmetic
         numbers = Section("Numbers.", arithmetic.definitions("expr", VECTOR))
-        split_before, after = split.passes(self.name)
+        split_before, split_after = split.passes(self.name)
         return Kernel(
             name=self.name,
             family="wgmma",
@@ -159,7 +161,7 @@ class WarpgroupKernel:
             split=split.slices,
             groups_per_unit=groups_per_unit,
             before=(*before, *split_before),
-            after=after,
+            after=(*split_after, *after),
             scratch=(*split.scratch(arithmetic, self.macro_tile), *scratch),
             counters=split.has_counters,
         )

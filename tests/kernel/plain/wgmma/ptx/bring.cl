@@ -1,6 +1,6 @@
 /* ---- Tiles are brought by all work-items, which meet before they use them ---- */
 #define DECLARE_BUFFERS()
-#define PREPARE_BUFFERS() barrier(CLK_LOCAL_MEM_FENCE)
+#define PREPARE_BUFFERS()
 #define SET_FREE(buffer)
 #define AWAIT_FILLED(buffer, round) barrier(CLK_LOCAL_MEM_FENCE)
 
