@@ -154,7 +154,9 @@ def product(device: Device) -> Callable[..., Array]:
     kernel = PlainWgmmaFamily().generate(gemm(Precision.SINGLE), _config(**SMALL))
     program = device.build(kernel)
 
-    def multiply(a: Array, b: Array, alpha: float = 1.0) -> Array:
+    def multiply(
+        a: Array, b: Array, alpha: float = 1.0, words: list[Array] | None = None
+    ) -> Array:
         (m, k), n = a.shape, b.shape[1]
         problem = gemm_problem(kernel.contraction, m, n, k, alpha=alpha)
         buffers = {name: device.allocate(x.nbytes) for name, x in (("a", a), ("b", b))}
@@ -167,6 +169,9 @@ def product(device: Device) -> Callable[..., Array]:
         device.fill(scratch, 0xFF)
         device.launch(program, problem, **buffers, scratch=scratch).wait()
         device.read(buffers["c"], c)
+        if words is not None:
+            words.append(np.empty(kernel.scratch_bytes(problem) // 4, np.uint32))
+            device.read(scratch, words[0])
         return c.reshape(n, m).T
 
     return multiply
@@ -276,6 +281,25 @@ def test_numbers_that_stand_out_are_multiplied_once_wherever_they_are(
     assert np.array_equal(np.isinf(found), np.isinf(wanted))
     finite = np.isfinite(wanted)
     assert np.allclose(found[finite], 0.5 * wanted[finite], rtol=2.0**-23, atol=1e-4)
+
+
+@pytest.mark.parametrize("noted", [False, True])
+def test_usually_no_number_stands_out_even_if_it_is_the_last_of_a_sum(
+    product: Callable[..., Array], noted: bool
+) -> None:
+    rng = np.random.default_rng(5)
+    a = rng.standard_normal((64, 2113)).astype(np.float32)
+    b = rng.standard_normal((2113, 64)).astype(np.float32)
+    if noted:
+        a[3, 70] = 1e4
+    words: list[Array] = []
+    product(a, b, words=words)
+
+    chunks = 34  # of 64 terms: two halves of each of 64 rows, and a scale
+    notes = words[0][2 * chunks * (64 * 64 + 64) :]
+    masks = [notes[each * chunks * 66 :][chunks * 64 : chunks * 66] for each in (0, 1)]
+    assert [int(mask.sum()) for mask in masks] == [(1 << 3) * noted, 0]
+    assert not noted or notes[64 + 3] == 70
 
 
 def test_the_pass_for_numbers_that_stand_out_runs_for_long_sums_without_an_epilogue() -> None:

@@ -20,7 +20,9 @@
             atomic_add(owners + free, owned);
         atomic_max(others + free, next);
         barrier(CLK_LOCAL_MEM_FENCE);
-        const bool stands_out = owners[free] == 1 && most_of_all < 0x7f800000u &&
+        /* At the end of the sum a number may be the only one of its chunk: that says nothing. */
+        const bool has_others = others[free] != 0 || first_term + TURN <= terms;
+        const bool stands_out = has_others && owners[free] == 1 && most_of_all < 0x7f800000u &&
                                 most_of_all - others[free] > 8u << 23;
         is_noted = stands_out && owned == 1;
         if (is_noted) {
