@@ -705,6 +705,8 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_noted(
     __local double sums[PART * PART];
     __local uint masks[NOTED_ITEMS], is_needed;
     const TYPE alpha = FACTOR_VALUE(alpha_argument);
+    if (IS_ZERO(alpha)) /* then nothing was packed, and the notes may hold anything */
+        return;
 
     const ulong step_a = 1, step_b = 1, step_c = 1;
     const size_t batch = get_group_id(2);

@@ -283,6 +283,14 @@ def test_numbers_that_stand_out_are_multiplied_once_wherever_they_are(
     assert np.allclose(found[finite], 0.5 * wanted[finite], rtol=2.0**-23, atol=1e-4)
 
 
+def test_with_alpha_zero_a_and_b_are_not_read_in_long_sums_either(
+    product: Callable[..., Array],
+) -> None:
+    a, b = np.full((70, 2100), np.nan, np.float32), np.ones((2100, 66), np.float32)
+
+    assert not product(a, b, alpha=0.0).any()
+
+
 @pytest.mark.parametrize("noted", [False, True])
 def test_usually_no_number_stands_out_even_if_it_is_the_last_of_a_sum(
     product: Callable[..., Array], noted: bool

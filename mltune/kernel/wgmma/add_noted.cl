@@ -24,6 +24,8 @@
     __local double sums[PART * PART];
     __local uint masks[NOTED_ITEMS], is_needed;
     const TYPE alpha = FACTOR_VALUE(alpha_argument);
+    if (IS_ZERO(alpha)) /* then nothing was packed, and the notes may hold anything */
+        return;
 
 {{ signature.position }}
 
