@@ -68,7 +68,7 @@ static inline float half_of_bits(const ushort bits)
 {% include "wgmma/read_either.cl" %}
 
     const uint first_tile = item / (PACK_ROWS * 4), free = item / 4 % PACK_ROWS, chunk = item % 4;
-    {{ "" if has_notes else "const " }}__local float *in_row = turned + free * (TURN + 1) + first_tile * DU + chunk * 8;
+    __local float *in_row = turned + free * (TURN + 1) + first_tile * DU + chunk * 8;
     uint most = 0;
 #pragma unroll
     for (uint n = 0; n < PACK_EIGHTS * 8; ++n)
@@ -84,13 +84,8 @@ static inline float half_of_bits(const ushort bits)
     /* A row of a tile is 128 bytes: 8 chunks of 8 halves, which change places. */
     const uint rows = packs_a ? A_FREE : B_FREE, first_row = first_free % rows;
     __global uint4 *to = (__global uint4 *)(packs_a ? PACKED_A(scratch) : PACKED_B(scratch));
-{% if has_notes %}
     const size_t number = (size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1);
     to += number * (TURN_TILES * rows * 8 + rows / 4);
-{% else %}
-    to += ((size_t)(first_free / rows) * get_num_groups(1) + get_group_id(1)) *
-          (TURN_TILES * rows * 8 + rows / 4);
-{% endif %}
     if (item < PACK_ROWS)
         ((__global float *)(to + TURN_TILES * rows * 8))[first_row + item] =
             power_below(largest[item]);

@@ -39,7 +39,6 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
     pack = packing.pack_both(kernel.name, _TURN)
     names = {
         "has_scales": False,
-        "has_notes": False,
         "shows_copies": False,
         "compute": compute,
         "packed_bytes": compute.bytes,

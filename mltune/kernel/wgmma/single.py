@@ -40,7 +40,6 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
         "packed_bytes": _BYTES,
         "turn_tiles": 2,
         "has_scales": False,
-        "has_notes": False,
         "shows_copies": True,
         "copies_pieces": False,
         "steps_addresses": False,

@@ -104,6 +104,7 @@ class WarpgroupKernel:
             "threads": self.threads,
             "columns": self.tile[0],
             "by_rows": False,
+            "has_notes": False,
             "arithmetic": self.arithmetic,
             "signature": self.signature,
             "finish": self.finish,
