@@ -31,7 +31,7 @@ class Tuned:
     def describe(self, contraction: Contraction) -> str:
         """Return the number of kernels, the device, and the tuned device if it is another one."""
         selector, here = self._gemm.selector, self._queues.device
-        home = dict(selector.conditions).get("device", "")
+        home = selector.device
         tuned = "" if here.startswith(home) else f", tuned on {home}"
         return f"mltune, {counted(len(selector.portfolio), 'kernel')} on {here}{tuned}"
 

@@ -127,7 +127,7 @@ class Here:
 
     def _line(self, device: DeviceInfo, speeds: Sequence[Speed]) -> str:
         """Return one line for the user; empty if everything is as the pack states."""
-        home = dict(self._selector.conditions).get("device", device.name)
+        home = self._selector.device or device.name
         said = []
         if self.lacking:
             count = f"{len(self.lacking)} of {len(self._selector.portfolio)} kernels"
@@ -173,7 +173,7 @@ def _refuse_if_none_is_left(
     if len(lacks_here) < len(selector.portfolio):
         return
     problem = _problem(selector)
-    home = dict(selector.conditions).get("device", "")
+    home = selector.device
     tuned = f", tuned for {home}," if home and not device.name.startswith(home) else ""
     fitting = [
         f"{pack.parent.name}/{problem}"

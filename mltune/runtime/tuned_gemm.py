@@ -291,7 +291,7 @@ class TunedGemm:
 
     def _failure(self, device: cl.Device, reason: str) -> str:
         """Return one line for a driver's refusal, with advice if the pack is another device's."""
-        origin = dict(self._selector.conditions).get("device", device.name)
+        origin = self._selector.device or device.name
         advice = ""
         if origin != device.name:
             problem = problem_type_name(self._selector.contraction)

@@ -76,7 +76,7 @@ def verify(selector: Path, entry: DeviceEntry) -> Verified:
     return Verified(
         name=tuned.name,
         device=entry.info.name,
-        home=dict(tuned.selector.conditions).get("device", ""),
+        home=tuned.selector.device,
         kernels=tuple(names),
         unused=tuple((names[number], why) for number, why in sorted(here.lacking.items())),
         speeds=tuned.speeds,

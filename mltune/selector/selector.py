@@ -290,6 +290,11 @@ class Selector:
         expected = Rule(Leaf(0), self.teacher) if self.teacher else rule
         object.__setattr__(self, "_expected", expected)
 
+    @property
+    def device(self) -> str:
+        """The device that it was tuned for; empty if that is unknown."""
+        return dict(self.conditions).get("device", "")
+
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
         """Return the kernel for a size; any whole numbers are allowed, also 0 and below."""
         exact = self._exact_map.get((m, n, k, batch))

@@ -170,7 +170,7 @@ def bench(
 
 def _elsewhere(gemm: TunedGemm, entry: DeviceEntry) -> str:
     """Return a line if the selector was tuned for another device; a pack's check says it, too."""
-    home = dict(gemm.selector.conditions).get("device", "")
+    home = gemm.selector.device
     if gemm.speeds or entry.info.name.startswith(home):
         return ""
     return f"{gemm.name} was tuned for {home}; it runs on {entry.info.name} here"

@@ -97,7 +97,7 @@ def logic_of_selector(selector: Selector, name: str) -> tuple[str, list[str]]:
         )
     configs = [each.config for each in selector.portfolio]
     fastest = [(size, configs[number], 0.0) for size, number in selector.exact]
-    device = dict(selector.conditions).get("device", "unknown")
+    device = selector.device or "unknown"
     text = logic_text(selector.contraction, fastest, device, (configs, selector.tree))
     return text, [f"{name}: speeds of its exact sizes are not known, and written as 0"]
 

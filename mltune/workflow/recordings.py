@@ -101,7 +101,7 @@ def of_selector(selector: Selector, where: str) -> Recording:
     return Recording(
         where=where,
         problem=problem_type_name(selector.contraction),
-        device=dict(selector.conditions).get("device", ""),
+        device=selector.device,
         points=(),
         form="selector",
         leaders=tuple(with_family(each.config, each.family) for each in selector.portfolio),
