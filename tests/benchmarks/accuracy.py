@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.accuracy models/nvidia-h100-80gb-hbm3/sgemm_nn --match SPIhalf
 
-For each kind of data, in Markdown: the error of cuBLAS and of each kernel (Frobenius norm over the
-result's, 64 rows against float64), and speeds: medians of kernel time, all passes, by events;
-cuBLAS's in graphs of 10 calls. The kernels are those of a pack whose names have a text in them.
+For each kind of data, in Markdown: the error of another library and of each kernel (Frobenius norm
+over the result's, 64 rows against float64), and speeds: medians of kernel time, timed as `mltune
+bench` does. The kernels are those of a pack whose names have a text in them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,20 @@ from typing import Any
 
 import numpy as np
 
-from mltune.bench.cublas import CuBLAS
+from mltune.bench.contestant import Contestant
+from mltune.bench.opencl_queues import Queues
+from mltune.bench.peers import PEERS
 from mltune.bench.task import Task
-from mltune.device import open_device
-from mltune.device.device import Device
-from mltune.kernel.families import FAMILIES
-from mltune.kernel.kernel import Kernel
+from mltune.bench.tuned import Tuned
+from mltune.device import choose
 from mltune.problem import Problem, gemm_problem
+from mltune.runtime import load
 from mltune.selector.json import read_selector
+from mltune.selector.restricted import without
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+_CALLS = 10  # of a sample
 
 DATA: dict[str, Callable[[np.random.Generator, tuple[int, int]], Array]] = {
     "normal": lambda rng, shape: rng.standard_normal(shape),
@@ -50,40 +54,40 @@ def main() -> None:
     parser.add_argument("--match", default="", help="a part of kernels' names")
     parser.add_argument("--sizes", default="4096x4096x4096", help="MxNxK, between commas")
     parser.add_argument("--device", default="gpu")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--against", choices=PEERS, default="cublas")
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0, help="of the numbers")
     options = parser.parse_args()
-    device = open_device(options.device)
-    library = CuBLAS(device.info)
+    entry = choose(options.device)
+    queues = Queues.open(entry)
+    library = PEERS[options.against](entry.info, queues)
     selector = read_selector(options.pack / "selector.json")
+    numbers = range(len(selector.portfolio))
     kernels = [
-        FAMILIES[each.family].generate(selector.contraction, each.config)
-        for each in selector.portfolio
-        if options.match in each.name
+        Tuned(load(without(selector, {*numbers} - {number})[0]), queues)
+        for number in numbers
+        if options.match in selector.portfolio[number].name
     ]
-    print("| size | data | kernel | error | of cuBLAS | TFLOP/s | of cuBLAS |")
+    print(f"| size | data | kernel | error | of {library.name} | TFLOP/s | of {library.name} |")
     print("|---|---|---|---|---|---|---|")
     for size in options.sizes.split(","):
         m, n, k = map(int, size.split("x"))
-        problem = gemm_problem(kernels[0].contraction, m, n, k)
+        problem = gemm_problem(selector.contraction, m, n, k)
         for kind, draw in DATA.items():
             rng = np.random.default_rng([options.seed, m, n, k])
             a = draw(rng, (m, k)).astype(np.float32)
             b = draw(rng, (n, k)).astype(np.float32)
             task = _task(problem, a, b)
-            product = library.prepare(task)
-            right = task.relative_error(product.compute())
-            theirs = statistics.median(product.kernel_seconds(10) for _ in range(3))
-            product.close()
+            _, right, theirs = _multiplied(library, task, options.rounds)
             for kernel in kernels:
-                c, ours = _multiply(device, kernel, task, options.rounds)
-                error = task.relative_error(c)
+                name, error, ours = _multiplied(kernel, task, options.rounds)
                 print(
-                    f"| {size} | {kind} | {kernel.name} | {error:.3g} | {right:.3g} "
+                    f"| {size} | {kind} | {name} | {error:.3g} | {right:.3g} "
                     f"| {2e-12 * m * n * k / ours:.1f} | {theirs / ours:.2f} |",
                     flush=True,
                 )
-    library.close()
+    for contestant in (library, *kernels):
+        contestant.close()
 
 
 def _task(problem: Problem, a: Array, b: Array) -> Task:
@@ -96,28 +100,15 @@ def _task(problem: Problem, a: Array, b: Array) -> Task:
     )
 
 
-def _multiply(device: Device, kernel: Kernel, task: Task, rounds: int) -> tuple[Array, float]:
-    """C, and the median of a kernel's times."""
-    program = device.build(kernel)
-    problem = task.problem.canonical()
-    c: Array = np.full(task.c_shape, np.nan, np.float32)
-    buffers = {}
-    for name, values in (("a", task.a), ("b", task.b), ("c", c)):
-        buffers[name] = device.allocate(values.nbytes)
-        device.write(buffers[name], np.ascontiguousarray(values).ravel())
-    if needed := kernel.scratch_bytes(problem):
-        buffers["scratch"] = device.allocate(needed)
-        device.fill(buffers["scratch"], 0xFF)
-    seconds = []
-    for _ in range(rounds):
-        if needed := kernel.counter_bytes(problem):
-            buffers["counters"] = device.allocate(needed)
-            device.fill(buffers["counters"], 0)
-        execution = device.launch(program, problem, **buffers)
-        execution.wait()
-        seconds.append(execution.seconds)
-    device.read(buffers["c"], flat := np.empty(c.size, np.float32))
-    return flat.reshape(c.shape), statistics.median(seconds)
+def _multiplied(contestant: Contestant, task: Task, rounds: int) -> tuple[str, float, float]:
+    """The kernel's name, the error, and the median of the times of a call, in seconds."""
+    product = contestant.prepare(task)
+    error = task.relative_error(product.compute())
+    time = product.kernel_seconds if product.has_kernel_time else product.call_seconds
+    seconds = [each for _ in range(rounds) if (each := time(_CALLS)) is not None]
+    name = product.kernel
+    product.close()
+    return name, error, statistics.median(seconds)
 
 
 if __name__ == "__main__":
