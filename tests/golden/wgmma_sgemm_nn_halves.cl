@@ -135,6 +135,7 @@ static inline float half_of_bits(const ushort bits)
 /* A work-item has eight terms of a row of every second tile, if there are two. */
 #define PACK_EIGHTS ((TURN_TILES + 1) / 2)
 #define IS_IN_CHUNK (TURN_TILES > 1 || first_tile == 0)
+#define ITEMS_OF_PLACE (TURN_TILES > 1 ? 8 : 4)
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
 void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
@@ -148,7 +149,7 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
         __global TYPE *restrict scratch)
 {
     __local float turned[PACK_ROWS * (TURN + 1)];
-    __local uint largest[PACK_ROWS], owners[PACK_ROWS], others[PACK_ROWS], mask;
+    __local uint largest[PACK_ROWS], far[PACK_ROWS], mask;
     const TYPE alpha = FACTOR_VALUE(alpha_argument);
 
     const ulong step_a = 1, step_b = 1, step_c = 1;
@@ -165,7 +166,7 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
     const uint first_free = (get_group_id(0) - (packs_a ? 0 : groups_a)) * PACK_ROWS;
 
     if (item < PACK_ROWS)
-        largest[item] = owners[item] = others[item] = 0;
+        largest[item] = far[item] = 0;
     if (item == 0)
         mask = 0;
     if (packs_a) {
@@ -209,39 +210,41 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
     atomic_max(largest + free, most);
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    /* Only the work-item that has the largest number, if it is the only one, may leave it out. */
-    uint place = 0;
+    /*
+     * A number stands out only if all but one of a place's work-items have no number that is
+     * within a factor of 256 of its largest. The one that has it then looks at all numbers.
+     */
+    uint noted_term = 0;
     bool is_noted = false;
     if (terms >= MANY_TERMS) {
         const uint most_of_all = largest[free];
-        uint owned = 0, next = 0;
-#pragma unroll
-        for (uint n = 0; n < PACK_EIGHTS * 8; ++n)
-            if (IS_IN_CHUNK) {
-                const uint at = n / 8 * (2 * DU) + n % 8, bits = as_uint(in_row[at]) & 0x7fffffffu;
+        const bool is_near = most_of_all - most <= 8u << 23;
+        if (IS_IN_CHUNK && !is_near)
+            atomic_add(far + free, 1);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (IS_IN_CHUNK && is_near && far[free] == ITEMS_OF_PLACE - 1) {
+            __local float *row = turned + free * (TURN + 1);
+            uint owned = 0, next = 0;
+#pragma unroll 8
+            for (uint l = 0; l < TURN; ++l) {
+                const uint bits = as_uint(row[l]) & 0x7fffffffu;
                 if (bits == most_of_all) {
-                    place = at;
+                    noted_term = l;
                     owned += 1;
                 } else {
                     next = max(next, bits);
                 }
             }
-        if (owned > 0)
-            atomic_add(owners + free, owned);
-        atomic_max(others + free, next);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        /* At the end of the sum a number may be the only one of its chunk: that says nothing. */
-        const bool has_others = others[free] != 0 || first_term + TURN <= terms;
-        const bool stands_out = has_others && owners[free] == 1 && most_of_all < 0x7f800000u &&
-                                most_of_all - others[free] > 8u << 23;
-        is_noted = stands_out && owned == 1;
-        if (is_noted) {
-            in_row[place] = 0;
-            atomic_or(&mask, 1u << free);
+            /* At the end of the sum a number may be the only one of its chunk: that says nothing. */
+            const bool has_others = next != 0 || first_term + TURN <= terms;
+            is_noted = has_others && owned == 1 && most_of_all < 0x7f800000u &&
+                       most_of_all - next > 8u << 23;
+            if (is_noted) {
+                row[noted_term] = 0;
+                largest[free] = next;
+                atomic_or(&mask, 1u << free);
+            }
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (is_noted)
-            largest[free] = others[free];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 
@@ -255,7 +258,7 @@ void Cij_Aik_Bkj_SB_MT128x128x32_LB6_PST128_SPIhalf_WGM8_WPG1x2_WPT128x64_pack(
             power_below(largest[item]);
     if (is_noted)
         (packs_a ? TERMS_A(scratch) : TERMS_B(scratch))[number * rows + first_row + free] =
-            first_term + first_tile * DU + chunk * 8 + place;
+            first_term + noted_term;
     if (item == 0 && terms >= MANY_TERMS)
         (packs_a ? MASKS_A(scratch) : MASKS_B(scratch))[(number * rows + first_row) / 32] = mask;
     const int scale = SCALE(largest[free]);

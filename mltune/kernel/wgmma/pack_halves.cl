@@ -60,11 +60,14 @@ static inline float half_of_bits(const ushort bits)
 /* A work-item has eight terms of a row of every second tile, if there are two. */
 #define PACK_EIGHTS ((TURN_TILES + 1) / 2)
 #define IS_IN_CHUNK (TURN_TILES > 1 || first_tile == 0)
+{% if has_notes %}
+#define ITEMS_OF_PLACE (TURN_TILES > 1 ? 8 : 4)
+{% endif %}
 
 {{ head(pack_name, [pack_items, 1, 1], signature.arguments ~ split.argument) }}
 {
     __local float turned[PACK_ROWS * (TURN + 1)];
-    __local uint largest[PACK_ROWS]{{ ", owners[PACK_ROWS], others[PACK_ROWS], mask" if has_notes }};
+    __local uint largest[PACK_ROWS]{{ ", far[PACK_ROWS], mask" if has_notes }};
 {% include "wgmma/read_either.cl" %}
 
     const uint first_tile = item / (PACK_ROWS * 4), free = item / 4 % PACK_ROWS, chunk = item % 4;
@@ -92,7 +95,7 @@ static inline float half_of_bits(const ushort bits)
 {% if has_notes %}
     if (is_noted)
         (packs_a ? TERMS_A(scratch) : TERMS_B(scratch))[number * rows + first_row + free] =
-            first_term + first_tile * DU + chunk * 8 + place;
+            first_term + noted_term;
     if (item == 0 && terms >= MANY_TERMS)
         (packs_a ? MASKS_A(scratch) : MASKS_B(scratch))[(number * rows + first_row) / 32] = mask;
 {% endif %}

@@ -12,7 +12,7 @@
 
 {% if has_scales %}
     if (item < PACK_ROWS)
-        largest[item] = {{ "owners[item] = others[item] = " if has_notes }}0;
+        largest[item] = {{ "far[item] = " if has_notes }}0;
 {% if has_notes %}
     if (item == 0)
         mask = 0;
