@@ -131,7 +131,8 @@ class Here:
         said = []
         if self.lacking:
             count = f"{len(self.lacking)} of {len(self._selector.portfolio)} kernels"
-            said.append(f"{count} are not used there: {_words(self.lacking.values())}")
+            verb = "is" if len(self.lacking) == 1 else "are"
+            said.append(f"{count} {verb} not used there: {_words(self.lacking.values())}")
         is_home = device.name.startswith(home)
         if self.finding is not None:
             pairs = zip(speeds, self.finding.seconds, strict=True)

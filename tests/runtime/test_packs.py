@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import mltune
 from mltune.errors import MltuneError, NoDeviceError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Precision, gemm
+from mltune.resources import data_folder
 from mltune.runtime import TunedGemm, first_use
 from mltune.selector import Selector
 from mltune.selector.json import write_selector
@@ -112,7 +114,7 @@ def test_a_slow_pack_says_so(
         product(spoilt(0, "", "not OpenCL", 1e-9), queue)
 
     (line,) = lines(caplog)
-    assert "1 of 5 kernels are not used there: kernel Cij" in line
+    assert "1 of 5 kernels is not used there: kernel Cij" in line
     assert "does not build" in line
     assert "70x60x50 takes " in line
     assert "not 1e-06 ms as it states" in line
@@ -151,17 +153,20 @@ def test_a_pack_of_another_device_says_what_to_expect(
 
 
 def test_a_pack_of_which_nothing_runs_is_refused_in_one_line(
-    queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+    queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("mltune.runtime.tuned_gemm.list_devices", lambda: [Entry(queue)])
+    fitting = tmp_path / "pthread-amd-epyc" / "sgemm_nt"
+    shutil.copytree(data_folder("models") / "pthread-amd-epyc" / "sgemm_nn", fitting)
+    monkeypatch.setattr("mltune.runtime.here.packs", lambda: [fitting])
     name = queue.device.name
     with pytest.raises(NoDeviceError) as refused:
-        mltune.load("nvidia-h200/sgemm")
+        mltune.load("nvidia-h200/sgemm_nt")
 
     assert str(refused.value) == (
-        f"nvidia-h200/sgemm_nn, tuned for NVIDIA H200, cannot be used on {name}: none of its 16 "
+        f"nvidia-h200/sgemm_nt, tuned for NVIDIA H200, cannot be used on {name}: none of its 32 "
         "kernels runs there (they need PTX instructions of NVIDIA GPUs); "
-        "use pthread-amd-epyc/sgemm_nn, or tune yours: mltune tune --problems sgemm_nn -o tuned"
+        "use pthread-amd-epyc/sgemm_nt, or tune yours: mltune tune --problems sgemm_nt -o tuned"
     )
 
 
