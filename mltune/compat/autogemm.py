@@ -23,6 +23,7 @@ from mltune.export.files import write_files
 from mltune.export.library import Library
 from mltune.export.template import fill
 from mltune.kernel import Kernel
+from mltune.kernel.build_options import exported_options
 from mltune.selector import Selector
 
 _FULL = TEMPLATES / "full"
@@ -152,7 +153,7 @@ def _values(library: Library) -> dict[str, str]:
         "tiles": "\n".join(f"    {{{_tile(kernel)}}}, /* {kernel.name} */" for kernel in kernels),
         "includes": "\n".join(f'#include "{_source_file(kernel)}"' for kernel in kernels),
         "options": "\n".join(
-            f"    {literal(' '.join(kernel.build_options))}," for kernel in kernels
+            f"    {literal(exported_options(kernel.build_options))}," for kernel in kernels
         ),
         "no_options": "\n".join('    "",' for _ in kernels),
         "defaults": "\n".join(

@@ -28,6 +28,11 @@ def build_options(max_registers: int = 0) -> tuple[str, ...]:
     return ("-cl-std=CL1.2", *limit)
 
 
+def exported_options(options: Iterable[str]) -> str:
+    """Return the options as one text, with -w: else some drivers print the number of warnings."""
+    return " ".join(dict.fromkeys((*options, "-w")))
+
+
 def check_build_options(options: Iterable[str]) -> None:
     """Refuse options that could do more than change how a kernel compiles.
 

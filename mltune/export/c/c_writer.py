@@ -18,6 +18,7 @@ from mltune.export.statement import statement
 from mltune.export.template import fill
 from mltune.kernel import Kernel
 from mltune.kernel.abi import Geometry, Kind, arguments
+from mltune.kernel.build_options import exported_options
 from mltune.kernel.two_step_build import needs_two_steps
 from mltune.selector import Reason, Selector
 
@@ -189,7 +190,7 @@ def geometry(
         ]
         entries.append(
             f"    {{{source}, sizeof {source} / sizeof {source}[0],\n"
-            f"     {literal(' '.join(kernel.build_options))},\n"
+            f"     {literal(exported_options(kernel.build_options))},\n"
             f"     passes_{number}, {len(passes)}, {int(bool(kernel.scratch))}, "
             f"{int(kernel.counters)}, {int(needs_two_steps(sources[number]))}, compute_{number}}},"
         )

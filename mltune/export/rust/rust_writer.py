@@ -16,6 +16,7 @@ from mltune.export.statement import statement
 from mltune.export.template import render
 from mltune.kernel import Kernel
 from mltune.kernel.abi import arguments
+from mltune.kernel.build_options import exported_options
 from mltune.problem import Precision
 from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
 
@@ -70,6 +71,7 @@ def _values(library: Library) -> dict[str, object]:
         "element": _ELEMENTS[contraction.precision],
         "paragraphs": plain_paragraphs(statement(library)),
         "literal": literal,
+        "exported_options": exported_options,
         "arguments": arguments(contraction.canonical(), True, True),
         "text": partial(SATURATING.text, names=EXTENT_NAMES | layout_names("{0}.{1}")),
         "most": MOST_EXTENT,

@@ -5,8 +5,8 @@
 #include "mltune_sgemm_nn_kernels.h"
 
 const char *const mltune_sgemm_nn_build_options_source[] = {
-    "-cl-std=CL1.2",
-    "-cl-std=CL1.2",
+    "-cl-std=CL1.2 -w",
+    "-cl-std=CL1.2 -w",
 };
 
 /* Binaries need none: they are compiled. */

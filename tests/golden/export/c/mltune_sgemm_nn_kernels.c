@@ -75,9 +75,9 @@ static void compute_1(const mltune_sgemm_nn_extents *of, mltune_sgemm_nn_launch 
 
 const mltune_sgemm_nn_kernel mltune_sgemm_nn_kernels[] = {
     {source_0, sizeof source_0 / sizeof source_0[0],
-     "-cl-std=CL1.2",
+     "-cl-std=CL1.2 -w",
      passes_0, 1, 0, 0, 0, compute_0},
     {source_1, sizeof source_1 / sizeof source_1[0],
-     "-cl-std=CL1.2",
+     "-cl-std=CL1.2 -w",
      passes_1, 1, 0, 0, 0, compute_1},
 };

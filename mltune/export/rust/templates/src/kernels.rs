@@ -34,7 +34,7 @@ pub(crate) fn describe(number: usize, [rows, columns, terms, batch, units]: [u64
 {% for kernel in library.kernels %}
         {{ "_" if loop.last else loop.index0 }} => Kernel {
             source: include_str!("../opencl/{{ kernel.name }}.cl"),
-            build_options: {{ literal(" ".join(kernel.build_options)) }},
+            build_options: {{ literal(exported_options(kernel.build_options)) }},
             passes: vec![
     {% for pass in kernel.passes %}
                 ({{ literal(pass.entry) }}, {{ pass.work_group | list }}, {{ numbers(kernel.geometry.global_sizes[loop.index0]) }}),

@@ -32,7 +32,7 @@ pub(crate) fn describe(number: usize, [rows, columns, terms, batch, units]: [u64
     match number {
         0 => Kernel {
             source: include_str!("../opencl/one_element.cl"),
-            build_options: "-cl-std=CL1.2",
+            build_options: "-cl-std=CL1.2 -w",
             passes: vec![
                 ("one_element", [8, 8, 1], [u64::saturating_mul(u64::div_ceil(rows, 8), 8), u64::saturating_mul(u64::div_ceil(columns, 8), 8), batch]),
             ],
@@ -40,7 +40,7 @@ pub(crate) fn describe(number: usize, [rows, columns, terms, batch, units]: [u64
         },
         _ => Kernel {
             source: include_str!("../opencl/four_rows.cl"),
-            build_options: "-cl-std=CL1.2",
+            build_options: "-cl-std=CL1.2 -w",
             passes: vec![
                 ("four_rows", [8, 8, 1], [u64::saturating_mul(u64::div_ceil(rows, 32), 8), u64::saturating_mul(u64::div_ceil(columns, 8), 8), batch]),
             ],
