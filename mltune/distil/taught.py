@@ -49,8 +49,8 @@ to the teacher, with 0.6 0.24 %, in 1.7 times the time.
 LEAST_CHANCE = 0.05
 """The least probability that a size is kept."""
 
-MOST_LEAVES, LEAST_LEAVES = 1500, 1000
-"""Before pruning, with no and with many sizes in the map, of which three take the room of a leaf.
+MOST_LEAVES, LEAST_LEAVES = 1500, 500
+"""Before pruning, with no and with many sizes in the map, of which two take the room of a leaf.
 
 Then tree and map of 48 kernels take about 64 KiB on x86-64 (gcc 12, -O2). With 1,750 leaves the
 tree alone took 71, and lost 0.01 to 0.02 % less to its teacher.
@@ -220,7 +220,7 @@ class _Course:
             parts.append((thresholds.ranks(lesson.asked), lesson.costs, lesson.counts))
         assert thresholds is not None
         ranks, costs, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
-        most_leaves = max(MOST_LEAVES - len(table.sizes) // 3, LEAST_LEAVES)
+        most_leaves = max(MOST_LEAVES - len(table.sizes) // 2, LEAST_LEAVES)
         return cls(thresholds, ranks, costs, counts, seed, most_leaves)
 
 

@@ -172,9 +172,9 @@ static uint64_t hash_of(const {library}_problem *problem)
 """
 
 _LOOK_UP = """\
-/* The sizes that were tuned for: m, n, k, batch, in ascending order, and the kernel of each. */
+/* The sizes that were tuned for: m, n, k{batch}, in ascending order, and the kernel of each. */
 static const struct exact_size {{
-    {extent} extents[4];
+    {extent} extents[{width}];
     int kernel;
 }} exact_sizes[] = {{
 {rows}
@@ -193,7 +193,7 @@ static const struct exact_size *look_up(const {library}_problem *problem)
         const struct exact_size *const found = &exact_sizes[exact_places[field] - 1];
 
         if (found->extents[0] == problem->m && found->extents[1] == problem->n &&
-            found->extents[2] == problem->k && found->extents[3] == problem->batch)
+            found->extents[2] == problem->k && {same_batch})
             return found;
     }}
     return NULL;
@@ -210,19 +210,25 @@ def _hash_of(size: tuple[int, ...]) -> int:
 
 
 def _look_up(selector: Selector, library: str) -> str:
-    """Return a hash table with half of its fields free, so that most look-ups end at once."""
+    """Return a hash table with two of five fields free, so that most look-ups end soon."""
     exact = sorted(selector.exact)
-    bits = max(1, (2 * len(exact) - 1).bit_length())
+    bits = max(1, (5 * len(exact) // 3).bit_length())
     places = [0] * 2**bits
     for place, (size, _) in enumerate(exact, start=1):
         field = _hash_of(size) >> (64 - bits)
         while places[field]:
             field = (field + 1) % len(places)
         places[field] = place
-    rows = (f"    {{{{{', '.join(map(str, size))}}}, {kernel}}}," for size, kernel in exact)
+    width = 4 if any(size[3] != 1 for size, _ in exact) else 3
+    rows = (
+        f"    {{{{{', '.join(map(str, size[:width]))}}}, {kernel}}}," for size, kernel in exact
+    )
     is_small = all(extent <= INT32_MAX for size, _ in exact for extent in size)
     return _LOOK_UP.format(
         extent="int32_t" if is_small else "int64_t",
+        width=width,
+        batch=", batch" if width == 4 else "",
+        same_batch="found->extents[3] == problem->batch" if width == 4 else "problem->batch == 1",
         rows="\n".join(rows),
         places=textwrap.fill(
             ", ".join(map(str, places)), 100, initial_indent=" " * 4, subsequent_indent=" " * 4

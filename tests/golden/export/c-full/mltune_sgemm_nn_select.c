@@ -42,13 +42,13 @@ static uint64_t hash_of(const mltune_sgemm_nn_problem *problem)
     return (hash ^ (hash >> 32) ^ (uint64_t)problem->batch) * factor;
 }
 
-/* The sizes that were tuned for: m, n, k, batch, in ascending order, and the kernel of each. */
+/* The sizes that were tuned for: m, n, k, in ascending order, and the kernel of each. */
 static const struct exact_size {
-    int32_t extents[4];
+    int32_t extents[3];
     int kernel;
 } exact_sizes[] = {
-    {{64, 64, 64, 1}, 0},
-    {{1024, 1024, 1024, 1}, 1},
+    {{64, 64, 64}, 0},
+    {{1024, 1024, 1024}, 1},
 };
 
 /* The place of each, counted from 1, where its hash says, or in the next free field; 0 is free. */
@@ -64,7 +64,7 @@ static const struct exact_size *look_up(const mltune_sgemm_nn_problem *problem)
         const struct exact_size *const found = &exact_sizes[exact_places[field] - 1];
 
         if (found->extents[0] == problem->m && found->extents[1] == problem->n &&
-            found->extents[2] == problem->k && found->extents[3] == problem->batch)
+            found->extents[2] == problem->k && problem->batch == 1)
             return found;
     }
     return NULL;
