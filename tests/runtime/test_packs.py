@@ -101,7 +101,7 @@ def test_a_wrong_kernel_is_not_used_and_named(
             product(tuned, queue)
             product(tuned, queue, 40)
         (line,) = lines(caplog)
-        assert line.startswith(f"here/sgemm_nn, on {queue.device.name}: 1 of 5 kernels are not us")
+        assert line.startswith(f"here/sgemm_nn, on {queue.device.name}: 1 of 5 kernels is not use")
         assert "elements wrong" in line
         assert line.endswith("(tune yours: mltune tune --problems sgemm_nn -o mine)")
 

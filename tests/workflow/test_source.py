@@ -9,7 +9,7 @@ from mltune.selector.json import read_selector
 from mltune.selector.pack import find_selector
 from mltune.workflow.source import kernel_text
 
-PACK = Path("nvidia-h200/sgemm")
+PACK = Path("nvidia-h200/hgemm")
 RUN = Path(__file__).parents[2] / "runs" / "2026-11-22-sgemm-nn-nvidia-h200-skinny-2"
 
 
@@ -22,7 +22,7 @@ def test_a_selectors_kernels_are_found_by_number_and_by_name() -> None:
     assert found.kernel.name == names[1]
     assert found.is_as_measured
     assert f"{names[1]}(" in found.kernel.source
-    assert found.to_json()["problem"] == "sgemm_nn"
+    assert found.to_json()["problem"] == "hgemm_nn"
 
 
 def test_of_a_run_the_kernel_that_wins_most_often_or_a_measurements() -> None:
