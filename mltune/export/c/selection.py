@@ -210,7 +210,7 @@ def _hash_of(size: tuple[int, ...]) -> int:
 
 
 def _look_up(selector: Selector, library: str) -> str:
-    """Return a hash table with two of five fields free, so that most look-ups end soon."""
+    """Return a hash table, at most three fifths full, so that most look-ups end soon."""
     exact = sorted(selector.exact)
     bits = max(1, (5 * len(exact) // 3).bit_length())
     places = [0] * 2**bits
@@ -219,7 +219,8 @@ def _look_up(selector: Selector, library: str) -> str:
         while places[field]:
             field = (field + 1) % len(places)
         places[field] = place
-    width = 4 if any(size[3] != 1 for size, _ in exact) else 3
+    is_batched = any(size[3] != 1 for size, _ in exact)
+    width = 4 if is_batched else 3
     rows = (
         f"    {{{{{', '.join(map(str, size[:width]))}}}, {kernel}}}," for size, kernel in exact
     )
@@ -227,8 +228,8 @@ def _look_up(selector: Selector, library: str) -> str:
     return _LOOK_UP.format(
         extent="int32_t" if is_small else "int64_t",
         width=width,
-        batch=", batch" if width == 4 else "",
-        same_batch="found->extents[3] == problem->batch" if width == 4 else "problem->batch == 1",
+        batch=", batch" if is_batched else "",
+        same_batch="found->extents[3] == problem->batch" if is_batched else "problem->batch == 1",
         rows="\n".join(rows),
         places=textwrap.fill(
             ", ".join(map(str, places)), 100, initial_indent=" " * 4, subsequent_indent=" " * 4
