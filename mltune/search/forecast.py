@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mltune.search.candidates import Candidates
 from mltune.search.encoding import Matrix, Matrix32
@@ -13,6 +14,10 @@ from mltune.search.expectation import expected_improvement
 from mltune.search.gaussian_process import GaussianProcess
 
 _DRAWS = 256
+_REACH = 2.0
+"""Deviations below its mean that a config may well reach. Of 1, 2 and no limit, 2 was best on two
+recorded spaces (seeds 6000 to 6019); on three it won 0.005 after 200 configs (6040 to 6079).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,21 @@ class Belief:
         It is about a difference of logs.
         """
         gains = expected_improvement(self.mean, self.deviation, self.best[:, None])
+        return gains * self.spreads[:, None]
+
+    def gains_within_reach(self, free: NDArray[np.bool_]) -> Matrix32:
+        """Return the same, on a worse answer where no free candidate may well beat the best one.
+
+        Beyond that the normal distribution's tail would decide: it favours candidates of which
+        little is known over those with the best means.
+
+        Args:
+            free: the candidates that were not visited.
+        """
+        lowest = (self.mean - _REACH * self.deviation)[:, free]
+        reached = lowest.min(axis=1) if free.any() else self.best
+        best = np.maximum(self.best, reached)
+        gains = expected_improvement(self.mean, self.deviation, best[:, None])
         return gains * self.spreads[:, None]
 
     def together(self, numbers: Sequence[int]) -> Matrix:
@@ -84,6 +104,13 @@ class Forecast:
         """Return the mean of the models' expectations."""
         gains = np.mean([belief.gains for belief in posteriors], axis=0)
         return cls(candidates, gains, tuple(posteriors))
+
+    def gains_within_reach(self, free: NDArray[np.bool_]) -> Matrix32:
+        """Return the mean of `Belief.gains_within_reach`."""
+        gains: Matrix32 = np.mean(
+            [one.gains_within_reach(free) for one in self.posteriors], axis=0
+        )
+        return gains
 
     def together(self, numbers: Sequence[int]) -> Matrix:
         """Return the expected improvement by the best of some candidates, by size."""

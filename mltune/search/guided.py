@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -291,7 +292,7 @@ class GuidedSampler(ConfigSampler):
         return self._sign * math.log(value)
 
     def _most_promising(self, forecast: Forecast) -> Config | None:
-        gains = self._library_gains(forecast)
+        gains = self._choosing_gains(forecast)
         anywhere = forecast.candidates.anywhere
         looks_afar = (len(self._answers) + len(self._asked)) % _LOOK_AFAR == 0
         if not looks_afar and gains[anywhere:].max(initial=-1) >= 0:
@@ -299,10 +300,26 @@ class GuidedSampler(ConfigSampler):
         chosen = int(np.argmax(gains))
         return forecast.candidates[chosen] if gains[chosen] >= 0 else None
 
+    def _choosing_gains(self, forecast: Forecast) -> Matrix32:
+        """Return the gains by which a config is chosen; -1 for visited ones.
+
+        On one size the best answer may be out of all others' reach; among sizes there is a choice.
+        """
+        if self._incumbents.count > 1:
+            return self._library_gains(forecast)
+        free = self._free(forecast)
+        gains: Matrix32 = forecast.gains_within_reach(free)[0]
+        gains[~free] = -1
+        return gains
+
+    def _free(self, forecast: Forecast) -> NDArray[np.bool_]:
+        """Mark the candidates that were not visited."""
+        return forecast.candidates.others((*self._answers, *self._asked))
+
     def _library_gains(self, forecast: Forecast) -> Matrix32:
         """Return the library's expected gain by each candidate; -1 for visited ones."""
         gains = self._incumbents.shares.astype(np.float32) @ forecast.gains
-        gains[~forecast.candidates.others((*self._answers, *self._asked))] = -1
+        gains[~self._free(forecast)] = -1
         return gains
 
     def _worthwhile(self, config: Config, forecast: Forecast | None) -> tuple[int, ...]:

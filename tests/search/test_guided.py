@@ -15,7 +15,8 @@ from mltune.measurement.recording import Point, Recording
 from mltune.search import surrogate
 from mltune.search.candidates import CandidateSource
 from mltune.search.encoding import Encoding
-from mltune.search.gaussian_process import fit
+from mltune.search.forecast import Belief
+from mltune.search.gaussian_process import GaussianProcess, fit
 from mltune.search.guided import GuidedSampler
 from mltune.search.random import RandomSampler
 from mltune.search.sampler import ConfigSampler
@@ -200,3 +201,26 @@ def test_answers_from_elsewhere_bring_no_more_fits(monkeypatch: pytest.MonkeyPat
             shared.learn(config, answer(config))
 
     assert len(fits) - count <= count
+
+
+def test_an_outstanding_best_answer_leaves_the_choice_to_the_means() -> None:
+    known, unknown = (0.0, 0.3), (1.5, 0.6)  # mean and deviation, in units of the model
+    mean, deviation = np.array([known, unknown], dtype=np.float32).T
+    best, ones = np.array([-3.0], dtype=np.float32), np.ones(1, dtype=np.float32)
+    encoding = Encoding(SPACE)
+    hyper = fit(
+        encoding,
+        np.zeros((0, encoding.width), dtype=np.int64),
+        np.zeros((0, 1)),
+        np.zeros((0, 0)),
+        variance=1.0,
+        length=2.0,
+    )
+    ranks = np.zeros((2, encoding.width), dtype=np.int64)
+    process = GaussianProcess(encoding, hyper, ranks, np.zeros((2, 0)))
+    belief = Belief(process, mean[None], deviation, best, ones)
+    free = np.ones(2, dtype=np.bool_)
+    assert int(np.argmax(belief.gains[0])) == 1
+    assert int(np.argmax(belief.gains_within_reach(free)[0])) == 0
+    near = replace(belief, best=np.array([0.5], dtype=np.float32))
+    assert np.array_equal(near.gains, near.gains_within_reach(free))
