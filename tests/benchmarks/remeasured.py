@@ -32,6 +32,7 @@ from mltune.measurement import Phase
 from mltune.problem import problem_of_size
 from mltune.run.csv_table import write_table
 from mltune.run.run import INFO_NAME, TABLE_NAME, Run, write_info
+from mltune.run.run_info import new_run_id
 from mltune.workflow.recorded import Recorded, read_runs
 
 Array = NDArray[np.float64]
@@ -76,7 +77,9 @@ def _strip(source: Path, folder: Path, count: int, seed: int) -> None:
     drawn = np.random.default_rng(seed).choice(len(sizes), min(count, len(sizes)), replace=False)
     write_table((row for row in rows if row.phase != Phase.FINAL), folder / TABLE_NAME)
     cross = tuple(sizes[number] for number in sorted(drawn))
-    write_info(replace(info, cross_sizes=cross, storage=""), folder / INFO_NAME)
+    trials = len({row.trial for row in rows if row.phase == Phase.SEARCH})
+    stripped = replace(info, id=new_run_id(), cross_sizes=cross, storage="", budget=trials)
+    write_info(stripped, folder / INFO_NAME)
 
 
 def _print(recorded: Recorded, again: Sequence[Recorded], options: argparse.Namespace) -> None:
