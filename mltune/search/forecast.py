@@ -46,8 +46,7 @@ class Belief:
 
         It is about a difference of logs.
         """
-        gains = expected_improvement(self.mean, self.deviation, self.best[:, None])
-        return gains * self.spreads[:, None]
+        return self._gains_on(self.best)
 
     def gains_within_reach(self, free: NDArray[np.bool_]) -> Matrix32:
         """Return the same, on a worse answer where no free candidate may well beat the best one.
@@ -60,7 +59,9 @@ class Belief:
         """
         lowest = (self.mean - _REACH * self.deviation)[:, free]
         reached = lowest.min(axis=1) if free.any() else self.best
-        best = np.maximum(self.best, reached)
+        return self._gains_on(np.maximum(self.best, reached))
+
+    def _gains_on(self, best: Matrix32) -> Matrix32:
         gains = expected_improvement(self.mean, self.deviation, best[:, None])
         return gains * self.spreads[:, None]
 

@@ -35,9 +35,8 @@ def main() -> None:
     """Write all priors and the index."""
     lines = []
     for folder in sorted(RUNS.iterdir()):
-        if not (folder / INFO_NAME).exists() or not (folder / TABLE_NAME).exists():
-            continue
-        if folder.name.endswith(_AGAIN):
+        is_run = (folder / INFO_NAME).exists() and (folder / TABLE_NAME).exists()
+        if not is_run or folder.name.endswith(_AGAIN):
             continue
         info = read_info(folder)
         if not info.contraction.is_gemm:
