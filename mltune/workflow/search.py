@@ -284,7 +284,7 @@ def _forecast(info: RunInfo, configs: int, options: SearchOptions) -> str:
     trials = min(trials_asked(options, info), configs)
     if limit is not None:
         ends = f"ends after about {limit:.0f} s"
-        if named := len(info.final_problems) - len(info.problems):
+        if named := _named_sizes(info):
             ends += f", not before the leaders are timed on the {named:,} of --cross-sizes"
         is_open = trials >= UNLIMITED_BUDGET
         return (
@@ -297,10 +297,16 @@ def _forecast(info: RunInfo, configs: int, options: SearchOptions) -> str:
     return f"{counted(trials, 'trial')} and the leaders' rounds: about {text}, by other devices"
 
 
+def _named_sizes(info: RunInfo) -> int:
+    """The number of further sizes on which the leaders are timed whatever the time limit."""
+    return len(info.final_problems) - len(info.problems)
+
+
 def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) -> Show:
     """Show the time left of the whole search, not of its trials alone."""
     limit = options.time_limit_seconds
     end = math.inf if limit is None else started + limit
+    meets_named = _named_sizes(info) > 0
     began = time.monotonic()
     end_of_trials = began + (_seconds_of_trials(info, limit, started) or 0.0)
 
@@ -309,7 +315,7 @@ def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) ->
         if left is not None and progress.phase == "search":
             of_trials = left + now - began
             left += of_trials * info.cross_share / (1 - info.cross_share)
-        if left is not None and limit is not None:
+        if left is not None and not (meets_named and progress.phase == "leaders"):
             left = max(0.0, min(left, end - now))
         total = progress.total
         if (
