@@ -112,7 +112,7 @@ def distil(
         portfolio=tuple(every.kernels[column] for column in exact.portfolio),
         tree=fitted.tree,
         formulas=fitted.formulas,
-        teacher=student.teacher.tells if student and rule == TAUGHT else (),
+        teacher=fitted.teacher,
         exact=tuple(((*size,), kernel) for size, kernel in exact.kernels),
         regret=regret,
         conditions=(*conditions, *((("method", method),) if method != AUTO else ())),

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from mltune.distil.fit import Fitted, Settings
 from mltune.distil.portfolio import cover
 from mltune.distil.table import Size, TimeTable
-from mltune.selector import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ def exact_map(
 def _better_by_rule(
     every: TimeTable, table: TimeTable, fitted: Fitted, efficiency: float
 ) -> list[LeftOut]:
-    rule, known = Rule(fitted.tree, fitted.formulas), set(table.sizes)
+    rule, known = fitted.rule, set(table.sizes)
     names, every_names = _names(table), _names(every)
     found = []
     for size, seconds in zip(every.sizes, every.seconds, strict=True):
@@ -116,7 +115,7 @@ def _better_by_rule(
         if size in known or chosen in timed or not np.isin(timed, names).all():
             continue
         losses = table.log_ratios[:, np.isin(names, timed)].min(axis=1)
-        best = math.exp(-np.average(losses, weights=table.size_weights))
+        best = math.exp(-losses.mean())
         if best < efficiency:
             found.append(
                 LeftOut(

@@ -95,16 +95,26 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A rule and its portfolio (columns of the table); the rule's answers are indices into it."""
+    """A rule and its portfolio (columns of the table); the rule's answers are indices into it.
+
+    Attributes:
+        teacher: as a selector's.
+    """
 
     portfolio: tuple[int, ...]
     tree: Tree
     formulas: tuple[TimeFormula, ...] = ()
+    teacher: tuple[TimeFormula, ...] = ()
+
+    @property
+    def rule(self) -> Rule:
+        """The rule without the portfolio."""
+        return Rule(self.tree, self.formulas, self.teacher)
 
     def choose(self, table: TimeTable) -> NDArray[np.intp]:
         """Return the table's column that the rule chooses for each of its sizes."""
-        if self.formulas:
-            rule = Rule(self.tree, self.formulas)
+        if self.formulas or self.teacher:
+            rule = self.rule
             chosen = [self.portfolio[rule.choose(*size)[0]] for size in table.sizes]
         else:
             chosen = [self.portfolio[walk(self.tree, values)] for values in _features(table)]

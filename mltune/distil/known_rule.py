@@ -23,7 +23,7 @@ from mltune.distil.fit import Settings
 from mltune.distil.portfolio import cover
 from mltune.distil.regret import RegretRow, row_of
 from mltune.distil.table import Size, TimeTable
-from mltune.selector import PortfolioKernel, Rule, Selector, leaves
+from mltune.selector import PortfolioKernel, Selector, leaves
 from mltune.selector.restricted import without
 
 KNOWN = "known"
@@ -68,7 +68,7 @@ def kept(
 
 def _losses(known: Selector, table: TimeTable, judged: TimeTable) -> NDArray[np.float64]:
     """Return log(time of the rule's kernel / best time) for each size; nan where unknown."""
-    rule, times = Rule(known.tree, known.formulas), _times(judged)
+    rule, times = known.rule, _times(judged)
     chosen = [known.portfolio[rule.choose(*size)[0]].name for size in table.sizes]
     seconds = [times[size, name] for size, name in zip(table.sizes, chosen, strict=True)]
     return np.maximum(np.log(np.array(seconds) / table.best), 0.0)
@@ -86,13 +86,10 @@ def _times(table: TimeTable) -> dict[tuple[Size, str], float]:
 def _is_beaten(losses: NDArray[np.float64], fitted: RegretRow, table: TimeTable) -> bool:
     """Whether enough is known, and the fitted rule loses less by more than the standard error."""
     timed = np.isfinite(losses)
-    weights = table.size_weights[timed]
-    if len(weights) < LEAST_SIZES or weights.sum() < LEAST_TIMED * table.size_weights.sum():
+    if timed.sum() < max(LEAST_SIZES, LEAST_TIMED * len(timed)):
         return False
     gains = (losses - np.array(fitted.losses))[timed]
-    parts = weights / weights.sum()
-    gain = float(parts @ gains)
-    return gain > float(np.linalg.norm(parts * (gains - gain)))
+    return float(gains.mean()) > float(gains.std() / math.sqrt(len(gains)))
 
 
 def _row(losses: NDArray[np.float64], table: TimeTable) -> RegretRow | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +35,13 @@ def with_losses(
             told = known[here][known[here] < GAP]
             expected = None
             if check is not None and len(drawn):
-                expected = float(np.exp(-check.costs[drawn, node.kernel].mean()))
+                costs = check.costs[drawn, check.chosen(node, drawn)]
+                expected = float(np.exp(-costs.mean()))
             if not len(told):
-                return Leaf(node.kernel, LeafLoss(sizes=0, expected=expected))
+                return replace(node, loss=LeafLoss(sizes=0, expected=expected))
             geomean, worst = float(np.exp(-told.mean())), float(np.exp(-told.max()))
             loss = LeafLoss(sizes=len(told), geomean=geomean, worst=worst, expected=expected)
-            return Leaf(node.kernel, loss)
+            return replace(node, loss=loss)
         asked = [feature_value(values[row], node.feature) <= node.threshold for row in here]
         is_low = np.array(asked, dtype=np.bool_)
         also = np.zeros(len(drawn), dtype=np.bool_)

@@ -198,18 +198,22 @@ class Questions:
                 ahead += [(self.low[node], here[is_low]), (self.high[node], here[~is_low])]
         return found
 
-    def pruned(self, sums: Array, thresholds: Thresholds) -> Tree:
+    def pruned(
+        self, sums: Array, thresholds: Thresholds, pairs: Mapping[int, tuple[Leaf, float]] = {}
+    ) -> Tree:
         """Build the tree from its leaves up, without the splits that save no time.
 
         Args:
             sums: the cost of each answer in each node.
             thresholds: of the ranks.
+            pairs: leaves that cost less with two kernels, and that cost, by number.
         """
         built: dict[int, tuple[Tree, float]] = {}
         for node in range(len(self.feature) - 1, -1, -1):
             best = int(sums[node].argmin())
             built[node] = Leaf(best), float(sums[node, best])
             if self.feature[node] < 0:
+                built[node] = pairs.get(node, built[node])
                 continue
             low, low_cost = built.pop(int(self.low[node]))
             high, high_cost = built.pop(int(self.high[node]))

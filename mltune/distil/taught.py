@@ -8,6 +8,7 @@ cost of a wrong answer. Its features are those in which the steps are straight l
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from mltune.distil.columns import Columns, columns
 from mltune.distil.drawn_sizes import Seed, drawn_sizes
 from mltune.distil.fit import KEPT, Fitted, Settings
+from mltune.distil.formula_times import log_seconds
+from mltune.distil.pairs import Logs, Numbers, best_pair, chosen
 from mltune.distil.questions import Questions, Ranks, Thresholds
 from mltune.distil.table import TimeTable
 from mltune.distil.teacher import Teacher, teach
@@ -49,8 +52,9 @@ to the teacher, with 0.6 0.24 %, in 1.7 times the time.
 LEAST_CHANCE = 0.05
 """The least probability that a size is kept."""
 
-MOST_LEAVES, LEAST_LEAVES = 1500, 500
-"""Before pruning: without sizes in the map, and at least. Two sizes take the room of a leaf.
+MOST_LEAVES, MOST_WITH_PAIRS, LEAST_LEAVES = 1500, 1100, 500
+"""Before pruning: without sizes in the map, if leaves may have two kernels, and at least. Two
+sizes take the room of a leaf.
 
 Then tree and map of 48 kernels take about 64 KiB on x86-64 (gcc 12, -O2). With 1,750 leaves the
 tree alone took 71, and lost 0.01 to 0.02 % less to its teacher.
@@ -60,6 +64,14 @@ GROWN_PART, LEAST_GROWN = 3, 8_000
 """The classifier grows the tree on 1 / this of the sizes; the splits are optimised on all.
 
 Four runs of an H200, split 100, 250,000 kept: 0.24 % lost to the teacher, with a sixth 0.28 %.
+"""
+
+LEAST_SAVED = 0.003
+"""A leaf compares two kernels if that saves so much of the time of its sizes.
+
+Then a twelfth of the sizes reach such a leaf, with 0.002 an eighth, with 0 seven eighths. The
+comparison takes longer than all questions before it. A tree lost 0.17 % to its teacher, with
+0.002 0.16 %, with 0 0.13 %, without such leaves 0.27 % (hgemm on an H200, split 100).
 """
 
 LEAST_IN_LEAF = 3
@@ -106,7 +118,8 @@ def fit_taught(table: TimeTable, settings: Settings, part: int = JUDGED_PART) ->
     if len(teacher.portfolio) == 1:
         return Fitted(teacher.portfolio, Leaf(0))
     count = min(max(SIZES_EACH * len(table.sizes), LEAST_SIZES), MOST_SIZES) // part
-    return Fitted(teacher.portfolio, _grow(_Course.of(teacher, table, count, settings.seed)))
+    course = _Course.of(teacher, table, count, settings.seed)
+    return Fitted(teacher.portfolio, _grow(course), teacher=teacher.tells)
 
 
 @lru_cache(maxsize=KEPT)
@@ -129,11 +142,13 @@ class Lesson:
         asked: the features of the sizes.
         costs: log of time / least time, a row for each size and a column for each kernel.
         counts: how many drawn sizes each size stands for.
+        logs: of the times that formulas expect; None if they do not tell.
     """
 
     asked: Columns
     costs: Array
     counts: Array
+    logs: Logs | None
 
     @classmethod
     def of(cls, teacher: Teacher, sizes: Array, most: int | None = None, seed: Seed = 0) -> Lesson:
@@ -152,7 +167,9 @@ class Lesson:
             rows = np.flatnonzero(np.random.default_rng(seed).random(len(sizes)) < chances)
             kept, counts = sizes[rows], 1 / chances[rows]
         costs = _above_least(teacher.log_seconds(kept))
-        return cls(columns(teacher.formulas, kept), costs, counts)
+        tells = teacher.tells
+        logs = log_seconds(tells, kept).astype(np.float32) if tells else None
+        return cls(columns(teacher.formulas, kept), costs, counts, logs)
 
     def losses(self, tree: Tree) -> Array:
         """Return the cost of the kernels that a tree chooses, for each size."""
@@ -161,11 +178,15 @@ class Lesson:
         while ahead:
             node, rows = ahead.pop()
             if isinstance(node, Leaf):
-                found[rows] = self.costs[rows, node.kernel]
+                found[rows] = self.costs[rows, self.chosen(node, rows)]
                 continue
             is_low = self.asked[node.feature][rows] <= node.threshold
             ahead += [(node.low, rows[is_low]), (node.high, rows[~is_low])]
         return found
+
+    def chosen(self, leaf: Leaf, rows: Numbers) -> Numbers:
+        """Return the kernel that a leaf chooses for each of some sizes."""
+        return chosen(leaf, None if self.logs is None else self.logs[rows], len(rows))
 
 
 def _above_least(logs: Array) -> Array:
@@ -197,6 +218,7 @@ class _Course:
         ranks: of the sizes.
         costs: as in a lesson.
         counts: as in a lesson.
+        logs: as in a lesson.
         seed: of everything that is drawn.
         most_leaves: of the tree.
     """
@@ -205,6 +227,7 @@ class _Course:
     ranks: Ranks
     costs: Array
     counts: Array
+    logs: Logs | None
     seed: int
     most_leaves: int
 
@@ -213,15 +236,19 @@ class _Course:
         """Draw sizes near those of a table and elsewhere, and keep `KEPT_SHARE` of them."""
         thresholds: Thresholds | None = None
         parts: list[tuple[Ranks, Array, Array]] = []
+        logs: list[Logs] = []
         for first in range(0, count, DRAWN_AT_ONCE):
             drawn = drawn_sizes(min(DRAWN_AT_ONCE, count - first), table, (seed, first))
             lesson = Lesson.of(teacher, drawn, round(KEPT_SHARE * len(drawn)), (seed, first))
             thresholds = thresholds or Thresholds.of(lesson.asked)
             parts.append((thresholds.ranks(lesson.asked), lesson.costs, lesson.counts))
+            logs += [] if lesson.logs is None else [lesson.logs]
         assert thresholds is not None
         ranks, costs, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
-        most_leaves = max(MOST_LEAVES - len(table.sizes) // 2, LEAST_LEAVES)
-        return cls(thresholds, ranks, costs, counts, seed, most_leaves)
+        most_leaves = MOST_WITH_PAIRS if logs else MOST_LEAVES
+        most_leaves = max(most_leaves - len(table.sizes) // 2, LEAST_LEAVES)
+        times = np.concatenate(logs) if logs else None
+        return cls(thresholds, ranks, costs, counts, times, seed, most_leaves)
 
 
 def _grow(course: _Course) -> Tree:
@@ -238,5 +265,33 @@ def _grow(course: _Course) -> Tree:
         least=LEAST_IN_LEAF,
         seed=course.seed,
     ).asked_anew(ranks, costs * counts[:, None])
-    sums = questions.sums(course.ranks, course.costs * course.counts[:, None])
-    return questions.pruned(sums, course.thresholds)
+    weighted = course.costs * course.counts[:, None]
+    sums = questions.sums(course.ranks, weighted)
+    pairs = dict(_pairs(questions, course, weighted, apart))
+    return questions.pruned(sums, course.thresholds, pairs)
+
+
+def _pairs(
+    questions: Questions, course: _Course, costs: Array, apart: NDArray[np.bool_]
+) -> Iterator[tuple[int, tuple[Leaf, float]]]:
+    """Yield the leaves that take two kernels, with their cost on all sizes.
+
+    Args:
+        questions: the tree.
+        course: with its sizes.
+        costs: weighted.
+        apart: the sizes that choose no pair.
+    """
+    if course.logs is None:
+        return
+    inside = questions.inside(course.ranks)
+    for number in np.flatnonzero(questions.feature < 0).tolist():
+        rows = inside[number]
+        seen = rows[~apart[rows]]
+        leaf = best_pair(costs[seen], course.logs[seen])
+        if leaf is None:
+            continue
+        cost = float(costs[rows, chosen(leaf, course.logs[rows], len(rows))].sum())
+        saved = float(costs[rows].sum(axis=0).min()) - cost
+        if saved > LEAST_SAVED * course.counts[rows].sum():
+            yield number, (leaf, cost)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mltune.export.expression import Dialect
-from mltune.selector import Leaf, Split, Tree, depth, nodes
+from mltune.selector import Leaf, Split, Tree, depth, ends, nodes
 from mltune.selector.rest import rest_expression, rest_tile
 from mltune.selector.tiling import CAP, CAPPED, tiling
 from mltune.space.expression import Name, Node, Number, Operation, names, product
@@ -76,7 +76,8 @@ def block_of(tree: Tree) -> Block:
 def nested(
     block: Block,
     condition: Callable[[Node], str],
-    words: tuple[str, str, str],
+    words: tuple[str, str],
+    answer: Callable[[Leaf], str],
     comment: str,
     level: int = 1,
 ) -> Iterator[str]:
@@ -85,19 +86,32 @@ def nested(
     Args:
         block: what to write.
         condition: writes a condition.
-        words: the texts that begin an if with its condition, end it, and return a kernel.
+        words: the texts that begin an if with its condition, and end it.
+        answer: writes what a leaf returns.
         comment: writes a leaf's loss, after its kernel.
         level: of the indentation.
     """
-    pad, (begins, ends, answers) = "    " * level, words
+    pad, (begins, ends) = "    " * level, words
     for guard in block.guards:
         yield pad + begins.format(condition(guard.condition))
-        yield from nested(guard.block, condition, words, comment, level + 1)
+        yield from nested(guard.block, condition, words, answer, comment, level + 1)
         if ends:
             yield pad + ends
     loss = block.leaf.loss
     remark = "" if loss is None else comment.format(loss.text)
-    yield pad + answers.format(block.leaf.kernel) + remark
+    yield pad + answer(block.leaf) + remark
+
+
+def returned(leaf: Leaf, one: str, two: str) -> str:
+    """Write what a leaf returns: one kernel, or the faster of two, with a threshold."""
+    if leaf.rival is None:
+        return one.format(leaf.kernel)
+    return two.format(leaf.kernel, leaf.rival.kernel, leaf.rival.threshold)
+
+
+def compared(tree: Tree) -> tuple[int, ...]:
+    """Return the numbers of the kernels that share a leaf with another one, in order."""
+    return tuple(sorted({each for leaf in ends(tree) if leaf.rival for each in leaf.kernels}))
 
 
 def features_of(tree: Tree) -> frozenset[str]:

@@ -27,12 +27,15 @@ class Plan:
     times: tuple[Node, ...]
 
 
-def plan(formulas: Sequence[TimeFormula]) -> Plan:
+def plan(formulas: Sequence[TimeFormula], *, halves: bool = True) -> Plan:
     """Plan the computation so that every count is computed once.
 
-    Waves are counted from waves of fewer slots if that is exact, as ceil(ceil(x / a) / b) is
-    ceil(x / ab), and divisions by 2 and 4 are fast. Nothing overflows 63 bits for sizes within the
-    formulas' `work_limit`.
+    Nothing overflows 63 bits for sizes within the formulas' `work_limit`.
+
+    Args:
+        formulas: of the kernels.
+        halves: whether waves are counted from waves of fewer slots, as ceil(ceil(x / a) / b) is
+            ceil(x / ab), where divisions by 2 and 4 are fast.
     """
     counts: dict[str, Count] = {}
     every = [waves for formula in formulas for waves in (*formula.waves, *formula.odd_waves)]
@@ -44,7 +47,7 @@ def plan(formulas: Sequence[TimeFormula]) -> Plan:
 
     def waves_of(shape: str, tiles: Node, slots: int) -> Node:
         factor = next((factor for factor in (2, 3) if slots // unit % factor == 0), slots // unit)
-        if factor == 1:
+        if factor == 1 or not halves:
             return count(f"waves_{shape}_{slots}", _cover(tiles, slots))
         fewer = waves_of(shape, tiles, slots // factor)
         return count(f"waves_{shape}_{slots}", _cover(fewer, factor))

@@ -54,7 +54,7 @@ def leaf_map(selection: Selection, problems: Sequence[Problem]) -> Markup:
         selection: the rule whose answers are drawn.
         problems: the sizes that were measured.
     """
-    rule = Rule(selection.selector.tree, selection.selector.formulas)
+    rule = selection.selector.rule
     ks = _some([problem.k for problem in problems])
     axes = [_axis("N", [each.n for each in problems]), _axis("M", [each.m for each in problems])]
     chosen = max(ks, key=lambda k: (sum(each.k == k for each in problems), -k))
@@ -164,7 +164,8 @@ def _answer(rule: Rule, m: int, n: int, k: int) -> _Cell:
         is_low = feature_value(values, node.feature) <= node.threshold
         node, place = (node.low, 2 * place) if is_low else (node.high, 2 * place + 1)
     assert isinstance(node, Leaf)
-    return _Cell(node.kernel, place, node.loss)
+    kernel = node.kernel if node.rival is None else rule.choose(m, n, k)[0]
+    return _Cell(kernel, place, node.loss)
 
 
 def _areas(kernels: Sequence[Sequence[int]], kernel: int) -> str:

@@ -2,6 +2,7 @@
 
 from mltune.selector.features import FEATURES, feature_value, features
 from mltune.selector.formula import INT64_MAX, MOST_EXTENT, TimeFormula, Waves, padding, work_limit
+from mltune.selector.rival import Rival
 from mltune.selector.selector import (
     LIKELY_PART,
     MAX_DEPTH,
@@ -16,6 +17,7 @@ from mltune.selector.selector import (
     Split,
     Tree,
     depth,
+    ends,
     leaves,
     nodes,
     walk,
@@ -33,6 +35,7 @@ __all__ = [
     "PortfolioKernel",
     "Reason",
     "Regret",
+    "Rival",
     "Rule",
     "Selector",
     "Split",
@@ -40,6 +43,7 @@ __all__ = [
     "Tree",
     "Waves",
     "depth",
+    "ends",
     "feature_value",
     "features",
     "leaves",

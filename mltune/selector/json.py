@@ -14,6 +14,7 @@ from mltune.problem import Contraction
 from mltune.selector.checked import Checked, read_json
 from mltune.selector.features import FEATURES, OTHER_FEATURES, feature_of
 from mltune.selector.formula import INT64_MAX, TimeFormula, Waves
+from mltune.selector.rival import PARTS, Rival
 from mltune.selector.selector import (
     Leaf,
     LeafLoss,
@@ -135,8 +136,9 @@ def _flat(tree: Tree) -> list[dict[str, Any]]:
             parent, side = parents.pop()
             parent[side] = len(order)
         if isinstance(node, Leaf):
+            rival = {} if node.rival is None else {"rival": asdict(node.rival)}
             loss = {} if node.loss is None else {"loss": asdict(node.loss)}
-            order.append({"kernel": node.kernel, **loss})
+            order.append({"kernel": node.kernel, **rival, **loss})
             continue
         entry = {"feature": node.feature, "threshold": node.threshold, "low": 0, "high": 0}
         order.append(entry)
@@ -153,10 +155,7 @@ def _tree(field: Checked, kernels: int) -> Tree:
     for number in range(len(entries) - 1, -1, -1):
         entry = entries[number]
         if isinstance(entry.value, dict) and "kernel" in entry.value:
-            told = ("kernel", "loss") if "loss" in entry.value else ("kernel",)
-            fields = entry.fields(*told)
-            loss = _leaf_loss(fields["loss"]) if "loss" in fields else None
-            built[number] = Leaf(fields["kernel"].whole(0, kernels - 1), loss)
+            built[number] = _leaf(entry, kernels)
             continue
         parts = entry.fields("feature", "threshold", "low", "high")
         children = []
@@ -174,6 +173,18 @@ def _tree(field: Checked, kernels: int) -> Tree:
     if built:
         raise UsageError(f"{entries[min(built)].where}: no other node leads here")
     return root
+
+
+def _leaf(entry: Checked, kernels: int) -> Leaf:
+    told = [name for name in ("rival", "loss") if name in entry.value]
+    fields = entry.fields("kernel", *told)
+    rival = None
+    if "rival" in fields:
+        parts = fields["rival"].fields("kernel", "threshold")
+        threshold = parts["threshold"].whole(0, PARTS - 1)
+        rival = Rival(parts["kernel"].whole(0, kernels - 1), threshold)
+    loss = _leaf_loss(fields["loss"]) if "loss" in fields else None
+    return Leaf(fields["kernel"].whole(0, kernels - 1), loss, rival)
 
 
 def _leaf_loss(entry: Checked) -> LeafLoss:

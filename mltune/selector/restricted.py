@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from mltune.selector.rival import Rival
 from mltune.selector.selector import Leaf, Selector, Split, Tree
 
 
@@ -13,8 +14,8 @@ def without(
 ) -> tuple[Selector, tuple[int, ...]]:
     """Replace some kernels by the others.
 
-    Exact sizes of a removed kernel are left to the rule; in a tree the first remaining kernel gets
-    its leaves.
+    Exact sizes of a removed kernel are left to the rule; in a tree its rival gets its leaves, or
+    the first remaining kernel.
 
     Args:
         selector: that chooses among all.
@@ -42,7 +43,16 @@ def without(
 
 def _renumbered(tree: Tree, new: dict[int, int]) -> Tree:
     if isinstance(tree, Leaf):
-        return Leaf(new[tree.kernel], tree.loss) if tree.kernel in new else Leaf(0)
+        return _leaf(tree, new)
     return Split(
         tree.feature, tree.threshold, _renumbered(tree.low, new), _renumbered(tree.high, new)
     )
+
+
+def _leaf(leaf: Leaf, new: Mapping[int, int]) -> Leaf:
+    known = [new[number] for number in leaf.kernels if number in new]
+    if leaf.rival is not None and len({*known}) == 2:
+        return Leaf(known[0], leaf.loss, Rival(known[1], leaf.rival.threshold))
+    if leaf.kernel in new and leaf.rival is None:
+        return Leaf(known[0], leaf.loss)
+    return Leaf(known[0] if known else 0)

@@ -25,6 +25,7 @@ from mltune.selector.formula import (
     padding,
     work_limit,
 )
+from mltune.selector.rival import Rival, share_of
 from mltune.space.config import Config
 
 MAX_DEPTH = 100
@@ -95,10 +96,20 @@ class LeafLoss:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The end of a path: the number of a kernel in the portfolio, and the loss there."""
+    """The end of a path: the number of a kernel in the portfolio, and the loss there.
+
+    Attributes:
+        rival: another kernel, which takes some of the sizes; None for no other.
+    """
 
     kernel: int
     loss: LeafLoss | None = None
+    rival: Rival | None = None
+
+    @property
+    def kernels(self) -> tuple[int, ...]:
+        """The numbers of one kernel or two."""
+        return (self.kernel,) if self.rival is None else (self.kernel, self.rival.kernel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +139,8 @@ class Split:
 
 Tree = Leaf | Split
 
-_Steps = int | tuple[int, int, "_Steps", "_Steps"]
-"""A kernel's number, or the place of a feature, the threshold, and what follows on each side."""
+_Steps = Leaf | tuple[int, int, "_Steps", "_Steps"]
+"""A leaf, or the place of a feature, the threshold, and what follows on each side."""
 
 
 class Reason(StrEnum):
@@ -177,22 +188,24 @@ class Rule:
     Attributes:
         tree: for every size; if there are formulas, for sizes beyond them.
         formulas: none, or one for each kernel: the kernel with the least time is taken.
+        teacher: none, or the formulas by which kernels of one leaf are compared.
     """
 
     tree: Tree
     formulas: tuple[TimeFormula, ...] = ()
+    teacher: tuple[TimeFormula, ...] = ()
     _padding: int = field(init=False, repr=False, compare=False)
     _limit: int = field(init=False, repr=False, compare=False)
     _follow: Callable[[int, int, int, int], int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_follow", _follower(self.tree))
+        object.__setattr__(self, "_follow", _follower(self.tree, self.teacher))
         object.__setattr__(self, "_padding", padding(self.formulas) if self.formulas else 0)
         object.__setattr__(self, "_limit", work_limit(self.formulas) if self.formulas else -1)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what it is made of: results in the cache have rules, but no functions."""
-        return Rule, (self.tree, self.formulas)
+        return Rule, (self.tree, self.formulas, self.teacher)
 
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> tuple[int, Reason]:
         """Return a kernel's number, and the reason; any whole numbers are allowed."""
@@ -224,16 +237,19 @@ class Selector:
         tree: for every size; if there are formulas, for sizes beyond them.
         formulas: none, or one for each of the portfolio's first kernels; the others are for exact
             sizes only.
-        teacher: none, or the same formulas of a taught tree's teacher. They choose no kernel; a
-            program that learns in use tries the kernels with the least time by them.
+        teacher: none, or the same formulas of a taught tree's teacher. They compare the two
+            kernels of a leaf; a program that learns in use tries the kernels with the least time
+            by them.
         exact: the map: sizes (m, n, k, batch) with a kernel's number.
+        rule: tree and formulas, which choose for all other sizes.
         regret: None if there were too few sizes to hold any out.
         conditions: of the measurements (device, driver, date, sizes, statistic), as text.
 
     Raises:
         UsageError: when a kernel's number is not in the portfolio, the tree is deeper than
             `MAX_DEPTH`, there are formulas, but neither one nor an exact size for a kernel, there
-            are formulas and a teacher, or an exact size, a kernel or a condition stands twice.
+            are formulas and a teacher, a leaf compares kernels without formulas, or an exact size,
+            a kernel or a condition stands twice.
     """
 
     contraction: Contraction
@@ -248,7 +264,7 @@ class Selector:
         init=False, repr=False, compare=False, hash=False
     )
     _by_tree: tuple[Choice, ...] = field(init=False, repr=False, compare=False, hash=False)
-    _rule: Rule = field(init=False, repr=False, compare=False, hash=False)
+    rule: Rule = field(init=False, repr=False, compare=False, hash=False)
     _expected: Rule = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
@@ -278,6 +294,13 @@ class Selector:
                 f"selector: {len(self.teacher)} formulas of a teacher for {len(self.portfolio)} "
                 f"kernels and {len(self.formulas)} formulas"
             )
+        compared = [leaf.kernels for leaf in ends(self.tree) if leaf.rival is not None]
+        for pair in compared:
+            if max(pair) >= len(self.teacher) or pair[0] == pair[1]:
+                raise UsageError(
+                    f"selector: a leaf compares kernels {pair[0]} and {pair[1]} by "
+                    f"{len(self.teacher)} formulas of a teacher"
+                )
         # To make an object takes as long as to find an exact size.
         exact, by_tree = (
             tuple(Choice(kernel, number, reason) for number, kernel in enumerate(self.portfolio))
@@ -285,9 +308,9 @@ class Selector:
         )
         object.__setattr__(self, "_exact_map", {size: exact[i] for size, i in self.exact})
         object.__setattr__(self, "_by_tree", by_tree)
-        rule = Rule(self.tree, self.formulas)
-        object.__setattr__(self, "_rule", rule)
-        expected = Rule(Leaf(0), self.teacher) if self.teacher else rule
+        rule = Rule(self.tree, self.formulas, self.teacher)
+        object.__setattr__(self, "rule", rule)
+        expected = Rule(Leaf(0), formulas=self.teacher) if self.teacher else rule
         object.__setattr__(self, "_expected", expected)
 
     @property
@@ -300,7 +323,7 @@ class Selector:
         exact = self._exact_map.get((m, n, k, batch))
         if exact is not None:
             return exact
-        index, reason = self._rule.choose(m, n, k, batch)
+        index, reason = self.rule.choose(m, n, k, batch)
         if reason is Reason.TREE:
             return self._by_tree[index]
         return Choice(self.portfolio[index], index, reason)
@@ -323,14 +346,14 @@ def _refuse_twice(what: str, names: Sequence[object]) -> None:
 
 
 def walk(tree: Tree, values: dict[str, int]) -> int:
-    """Follow a tree from the root to a leaf and return the leaf's kernel number."""
+    """Follow a tree from the root to a leaf and return the leaf's own kernel number."""
     while isinstance(tree, Split):
         is_low = feature_value(values, tree.feature) <= tree.threshold
         tree = tree.low if is_low else tree.high
     return tree.kernel
 
 
-def _follower(tree: Tree) -> Callable[[int, int, int, int], int]:
+def _follower(tree: Tree, teacher: Sequence[TimeFormula]) -> Callable[[int, int, int, int], int]:
     """Return a function that follows a tree for extents from 0 to 2^63 - 1.
 
     It computes a feature when a split first asks for it, and takes less than half of the time of
@@ -340,13 +363,14 @@ def _follower(tree: Tree) -> Callable[[int, int, int, int], int]:
 
     def prepared(node: Tree) -> _Steps:
         if isinstance(node, Leaf):
-            return node.kernel
+            return node
         place = places.setdefault(node.feature, len(places))
         return place, node.threshold, prepared(node.low), prepared(node.high)
 
     root = prepared(tree)
     found = map(feature_of, places)
     asked = tuple(feature for feature in found if feature is not None)  # as `Split` has checked
+    share = share_of(teacher) if teacher else None
 
     def follow(m: int, n: int, k: int, batch: int) -> int:
         values: list[int | None] = [None] * len(asked)
@@ -357,7 +381,11 @@ def _follower(tree: Tree) -> Callable[[int, int, int, int], int]:
             if value is None:
                 value = values[place] = asked[place](m, n, k, batch)
             node = low if value <= threshold else high
-        return node
+        rival = node.rival
+        if rival is None or share is None:
+            return node.kernel
+        is_slow = share(node.kernel, rival.kernel, m, n, k, batch) > rival.threshold
+        return rival.kernel if is_slow else node.kernel
 
     return follow
 
@@ -372,9 +400,14 @@ def nodes(tree: Tree) -> Iterator[tuple[Tree, int]]:
             ahead += [(node.high, level + 1), (node.low, level + 1)]
 
 
+def ends(tree: Tree) -> Iterator[Leaf]:
+    """Yield all leaves, from left to right."""
+    return (node for node, _ in nodes(tree) if isinstance(node, Leaf))
+
+
 def leaves(tree: Tree) -> tuple[int, ...]:
-    """Return the kernel numbers of all leaves, from left to right."""
-    return tuple(node.kernel for node, _ in nodes(tree) if isinstance(node, Leaf))
+    """Return the kernel numbers of all leaves, from left to right; of two in a leaf both."""
+    return tuple(number for leaf in ends(tree) for number in leaf.kernels)
 
 
 def depth(tree: Tree) -> int:

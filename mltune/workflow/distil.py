@@ -23,7 +23,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.measurement import Phase
 from mltune.problem import Contraction
 from mltune.run.run import INFO_NAME
-from mltune.selector import Selector, depth, leaves
+from mltune.selector import Selector, depth, ends
 from mltune.selector.json import read_selector, write_selector
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.selector.speeds import write_speeds
@@ -96,7 +96,7 @@ class DistilResult:
     def shape(self) -> tuple[int, int, int]:
         """The kernels in the portfolio, and leaves and depth of the tree."""
         tree = self.selector.tree
-        return len(self.selector.portfolio), len(leaves(tree)), depth(tree)
+        return len(self.selector.portfolio), sum(1 for _ in ends(tree)), depth(tree)
 
     @property
     def next_command(self) -> str:

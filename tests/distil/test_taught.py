@@ -217,7 +217,7 @@ def test_a_portfolio_is_chosen_for_sizes_beyond_the_measured_ones(make_table: Ma
     few = replace(SETTINGS, max_kernels=3, tolerance=0.0)
     lost: list[float] = []
     lost_by_measured: list[float] = []
-    for seed in range(6):
+    for seed in range(16):
         table = named(make_table(400, seed=seed))
         order = np.random.default_rng(seed).permutation(400).tolist()
         train, test = table.take(order[:12]), table.take(order[12:])

@@ -19,6 +19,7 @@ from mltune.selector import (
     Leaf,
     LeafLoss,
     Reason,
+    Rival,
     Selector,
     Split,
     TimeFormula,
@@ -28,6 +29,7 @@ from mltune.selector import (
     padding,
     work_limit,
 )
+from mltune.selector.rival import PARTS, share_of
 
 Make = Callable[..., Library]
 Build = Callable[..., Path]
@@ -219,6 +221,48 @@ def test_formulas_agree_on_random_sizes_and_where_they_end(
     assert {reason for _, reason in _chosen(library.selector, tuple(sizes))} == set(Reason)
     assert len(set(wanted)) > 3
     assert choices(library, sizes) == wanted
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_leaves_of_two_kernels_agree(seed: int, chooser: Make, choices: Choices) -> None:
+    rng = np.random.default_rng(seed)
+    teacher = tuple(random_formula(rng) for _ in range(5))
+
+    def leaf() -> Leaf:
+        first, second = rng.permutation(5)[:2].tolist()
+        own = random_size(rng)
+        shares = share_of(teacher)(first, second, *own)
+        return Leaf(first, rival=Rival(second, min(shares, PARTS - 1)))
+
+    tree: Tree = Split("m", 1000, Leaf(5), leaf())
+    for threshold in (10, 100, 500):
+        tree = Split("n", threshold, tree, Split("k", threshold, leaf(), leaf()))
+    library = chooser(tree, 6, teacher=teacher)
+    sizes = random_sizes(rng, 8_000)
+    sizes += [random_size(rng) for _ in range(4_000)]
+    limit, pad = work_limit(teacher), padding(teacher)
+    for k in (1, 77, 4096):  # the last m for which the work is within the limit, and the next
+        edge = limit // ((k + pad) * (k + pad)) - pad
+        sizes += [(edge + step, k, k, 1) for step in range(-2, 3)]
+
+    wanted = expected(library.selector, sizes)
+
+    assert len(set(wanted)) == 6
+    assert choices(library, sizes) == wanted
+
+
+def random_size(rng: np.random.Generator) -> Size:
+    m, n, k = np.exp(rng.uniform(0, 9, 3)).astype(np.int64).tolist()
+    return m, n, k, 1
+
+
+def test_c_of_a_single_leaf_of_two_kernels_compiles(chooser: Make, choices: Choices) -> None:
+    rng = np.random.default_rng(4)
+    teacher = (random_formula(rng), random_formula(rng))
+    library = chooser(Leaf(1, rival=Rival(0, 2048)), 2, teacher=teacher)
+    sizes = [random_size(rng) for _ in range(500)]
+
+    assert choices(library, sizes) == expected(library.selector, sizes)
 
 
 REASONS = """\

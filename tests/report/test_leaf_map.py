@@ -1,13 +1,23 @@
 """The map of the choice over M and N."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from mltune.problem import Precision, gemm, problem_of_size
 from mltune.report.content import Selection
 from mltune.report.leaf_map import CELLS, MOST_K, leaf_map
-from mltune.selector import Leaf, LeafLoss, PortfolioKernel, Selector, Split, Tree
+from mltune.selector import (
+    Leaf,
+    LeafLoss,
+    PortfolioKernel,
+    Rival,
+    Selector,
+    Split,
+    TimeFormula,
+    Tree,
+)
 from mltune.space.config import Config
 
 CONTRACTION = gemm(Precision.SINGLE)
@@ -15,12 +25,14 @@ KNOWN, BLIND = LeafLoss(sizes=3, geomean=0.98, worst=0.9), LeafLoss(sizes=0, exp
 BY_M = Split("m", 64, Leaf(0, KNOWN), Leaf(1, BLIND))
 
 
-def drawn(tree: Tree, ks: tuple[int, ...] = (64, 128)) -> str:
+def drawn(
+    tree: Tree, ks: tuple[int, ...] = (64, 128), teacher: tuple[TimeFormula, ...] = ()
+) -> str:
     kernels = tuple(
         PortfolioKernel(name=name, family="none", config=Config.of({}), source_hash="")
         for name in ("first", "second")
     )
-    selector = Selector(contraction=CONTRACTION, portfolio=kernels, tree=tree)
+    selector = Selector(contraction=CONTRACTION, portfolio=kernels, tree=tree, teacher=teacher)
     selection = Selection(selector=selector, portfolio_curve=(), sizes=(), losses=())
     problems = [problem_of_size(CONTRACTION, (m, n, k)) for m, n in SIZES for k in ks]
     return leaf_map(selection, problems)
@@ -54,6 +66,18 @@ def test_kernels_cover_the_map_and_leaves_are_outlined() -> None:
     assert first == second  # 64 is the middle between 4 and 1024
     assert re.fullmatch(rf"M0 (\d+)h{CELLS}", paths(page, "outline")[0])
     assert paths(drawn(Leaf(0, KNOWN)), "outline") == ["", ""]
+
+
+def test_a_leaf_of_two_kernels_has_both_colours_and_one_outline() -> None:
+    formula = TimeFormula(rows=8, columns=8, depth=8, launch=10**9, tile=0, step=0, tile_step=0)
+    teacher = (formula, replace(formula, launch=0, tile=10**7))
+
+    page = drawn(Leaf(0, KNOWN, Rival(1, 2047)), teacher=teacher)
+
+    first, second = area(paths(page, "area k0")[0]), area(paths(page, "area k1")[0])
+    assert first + second == CELLS**2
+    assert min(first, second) > 0
+    assert paths(page, "outline") == ["", ""]
 
 
 def test_two_leaves_of_one_kernel_are_outlined_apart() -> None:

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable, Iterator
 
-from mltune.export.block import FEATURE_VALUES, block_of, features_of, nested, with_sizes
+from mltune.export.block import (
+    FEATURE_VALUES,
+    block_of,
+    compared,
+    features_of,
+    nested,
+    with_sizes,
+)
 from mltune.export.c.text import DIALECT, FEATURES_DIALECT
 from mltune.export.expression import operators
 from mltune.export.formulas import Plan, plan, sizes_of
@@ -12,11 +20,14 @@ from mltune.selector import (
     FEATURES,
     LIKELY_PART,
     MOST_EXTENT,
+    Leaf,
     Reason,
     Selector,
     padding,
     work_limit,
 )
+from mltune.selector.rival import MOST_TIME, SHIFT
+from mltune.selector.rival import PARTS as SHARE_PARTS
 from mltune.selector.tiling import CAP, CAPPED
 
 UINT16_MAX, INT32_MAX = 2**16 - 1, 2**31 - 1
@@ -70,11 +81,63 @@ _HAS_TIME = """\
 /* Whether the work of a size, with {padding} more on each side, is at most {limit}. */
 static int has_time(uint64_t m, uint64_t n, uint64_t k, uint64_t batch)
 {{
-    const uint64_t most = {most};
+    const uint64_t most = {most}, limit = {limit}u;
+    const uint64_t area = (m + {padding}) * (n + {padding});
+    const uint64_t terms = (k + {padding}) * (batch > 1 ? batch : 1);
 
-    return m <= most && n <= most && k <= most && batch <= most &&
-           (m + {padding}) * (n + {padding}) <=
-               {limit}u / ((k + {padding}) * (batch > 1 ? batch : 1));
+    if (m > most || n > most || k > most || batch > most)
+        return 0;
+    if ((area | terms) <= INT32_MAX) /* nearly always, and without a division */
+        return area * terms <= limit;
+    return area <= limit / terms;
+}}
+"""
+
+_COMPARED = """\
+/* What a kernel is expected to take, in femtoseconds, where `has_time` says so. */
+static uint64_t time_of({parameters})
+{{
+    switch (kernel) {{
+{cases}
+    }}
+    return 0;
+}}
+
+/* The same in units of 2^{shift} femtoseconds. */
+static uint64_t units_of({parameters})
+{{
+    const uint64_t most = {most}, units = time_of({arguments}) >> {shift};
+
+    return units < most ? units : most;
+}}
+
+/* Leaves of two kernels: the first one is taken if its share in the sum of both expected times is
+   at most so many {parts}ths. */
+static const struct pair {{
+    short first, second, threshold;
+}} pairs[] = {{
+{pairs}
+}};
+
+static int faster_of(const {library}_problem *problem, const struct pair *pair)
+{{
+    const uint64_t m = (uint64_t)at_least(0, problem->m), n = (uint64_t)at_least(0, problem->n),
+                   k = (uint64_t)at_least(0, problem->k),
+                   batch = (uint64_t)at_least(0, problem->batch);
+    const uint64_t parts = (uint64_t)pair->threshold + 1;
+    uint64_t one, other;
+
+    if (!has_time(m, n, k, batch))
+        return {half} < parts ? pair->first : pair->second;
+    one = units_of({first});
+    other = units_of({second});
+    return {parts} * one < parts * (one + other + 1) ? pair->first : pair->second;
+}}
+
+/* The kernel of a size's leaf, or {count} and the number of its pair. */
+static int leaf_of(const {library}_problem *problem)
+{{
+{tree}
 }}
 """
 
@@ -256,6 +319,8 @@ def helpers(selector: Selector, library: str) -> str:
     if formulas:
         extent, limit = padding(formulas), work_limit(formulas)
         parts.append(_HAS_TIME.format(most=MOST_EXTENT, padding=extent, limit=limit))
+    if compared(selector.tree):
+        parts.append(_compared(selector, library))
     if selector.exact:
         parts += [_HASH.format(library=library).rstrip("\n") + "\n", _look_up(selector, library)]
     return "\n".join(parts)
@@ -263,22 +328,21 @@ def helpers(selector: Selector, library: str) -> str:
 
 def body(selector: Selector) -> str:
     """Return the statements of the selecting function."""
-    used = _used(selector)
-    lines = [f"    const int64_t {name} = {_value(name)};" for name in FEATURES if name in used]
-    lines += [
-        f"    const uint64_t {name} = (uint64_t)({size} < {CAP} ? {size} : {CAP});"
-        for name, size in CAPPED.items()
-        if name in used
-    ]
+    has_pairs = bool(compared(selector.tree))
+    used = frozenset[str]() if has_pairs else _used(selector)
+    lines = _sizes_used(used)
     if selector.exact:
         lines += [
             "    const struct exact_size *exact = look_up(problem);",
+            *(["    int leaf;"] if has_pairs else []),
             "",
             "    if (exact != NULL) {",
             f'        *reason = "{Reason.EXACT.value}";',
             "        return exact->kernel;",
             "    }",
         ]
+    elif has_pairs:
+        lines += ["    int leaf;", ""]
     elif used:
         lines.append("")
     else:
@@ -292,10 +356,31 @@ def body(selector: Selector) -> str:
             "    }",
         ]
     lines.append(f'    *reason = "{Reason.TREE.value}";')
-    lines += nested(
-        block_of(selector.tree), DIALECT.text, ("if ({}) {{", "}", "return {};"), " /* {} */"
-    )
+    if has_pairs:
+        count = len(selector.portfolio)
+        lines += [
+            "    leaf = leaf_of(problem);",
+            f"    return leaf < {count} ? leaf : faster_of(problem, &pairs[leaf - {count}]);",
+        ]
+    else:
+        lines += _tree(selector, lambda leaf: f"return {leaf.kernel};")
     return "\n".join(lines)
+
+
+def _tree(selector: Selector, answer: Callable[[Leaf], str]) -> Iterator[str]:
+    words = ("if ({}) {{", "}")
+    return nested(block_of(selector.tree), DIALECT.text, words, answer, " /* {} */")
+
+
+def _sizes_used(used: frozenset[str]) -> list[str]:
+    """Return the declarations of the variables that a tree asks for."""
+    lines = [f"    const int64_t {name} = {_value(name)};" for name in FEATURES if name in used]
+    lines += [
+        f"    const uint64_t {name} = (uint64_t)({size} < {CAP} ? {size} : {CAP});"
+        for name, size in CAPPED.items()
+        if name in used
+    ]
+    return lines
 
 
 def cache(selector: Selector, library: str) -> tuple[str, str]:
@@ -341,9 +426,50 @@ def likely(selector: Selector, library: str, problem: str) -> str:
     )
 
 
-def _counts(planned: Plan) -> str:
+def _compared(selector: Selector, library: str) -> str:
+    """Return the functions by which a leaf compares two kernels."""
+    plans = {number: plan([selector.teacher[number]]) for number in compared(selector.tree)}
+    needed = frozenset().union(*map(sizes_of, plans.values()))
+    sizes = [size for size in ("m", "n", "k", "batch") if size in needed]
+    cases = []
+    for number, planned in plans.items():
+        time = textwrap.fill(
+            f"        return {DIALECT.text(planned.times[0])};", 92, subsequent_indent=" " * 12
+        )
+        cases.append(f"    case {number}: {{\n{_counts(planned, 2)}\n\n{time}\n    }}")
+    first, second = (", ".join([f"pair->{each}", *sizes]) for each in ("first", "second"))
+    count, pairs = len(selector.portfolio), list[str]()
+
+    def answer(leaf: Leaf) -> str:
+        if leaf.rival is None:
+            return f"return {leaf.kernel};"
+        pairs.append(f"    {{{leaf.kernel}, {leaf.rival.kernel}, {leaf.rival.threshold}}},")
+        return f"return {count + len(pairs) - 1};"
+
+    used = _used(selector)
+    tree = [*_sizes_used(used), ""] if used else ["    (void)problem; /* a single leaf */"]
+    tree += _tree(selector, answer)
+    return _COMPARED.format(
+        parameters=", ".join(["int kernel", *(f"uint64_t {size}" for size in sizes)]),
+        arguments=", ".join(["kernel", *sizes]),
+        cases="\n".join(cases),
+        library=library,
+        first=first,
+        second=second,
+        count=count,
+        pairs="\n".join(pairs),
+        tree="\n".join(tree),
+        shift=SHIFT,
+        most=MOST_TIME,
+        parts=SHARE_PARTS,
+        half=SHARE_PARTS // 2,
+    )
+
+
+def _counts(planned: Plan, level: int = 1) -> str:
+    pad = "    " * level
     return "\n".join(
-        f"    const uint64_t {count.name} = {DIALECT.text(count.value)};"
+        f"{pad}const uint64_t {count.name} = {DIALECT.text(count.value)};"
         for count in planned.counts
     )
 

@@ -77,6 +77,7 @@ def _values(library: Library) -> dict[str, str]:
         "problem_type": library.problem_type,
         "statement": plain_paragraphs(statement(library)),
         "exact": selection.exact_sizes(library.selector),
+        "compared": selection.compared_kernels(library.selector),
         "body": selection.body(library.selector),
         "kernels": "\n".join(_kernel(kernel) for kernel in library.kernels),
         "arguments": "\n".join(f"    {literal(each.word)}," for each in _common(library)),

@@ -8,17 +8,30 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from mltune.export.block import FEATURE_VALUES, Block, Guard, block_of, features_of
+from mltune.export.block import (
+    FEATURE_VALUES,
+    Block,
+    Guard,
+    block_of,
+    compared,
+    features_of,
+    returned,
+)
 from mltune.export.formulas import plan
 from mltune.export.python.text import DIALECT
-from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
+from mltune.export.template import fill
+from mltune.selector import MOST_EXTENT, Selector, TimeFormula, padding, work_limit
 from mltune.selector.rest import rest_expression, rest_tile
+from mltune.selector.rival import MOST_TIME, SHIFT
+from mltune.selector.rival import PARTS as SHARE_PARTS
 from mltune.selector.tiling import CAP, CAPPED, PARTS, Tiling, tiling
 from mltune.space.expression import Name, Node, Number, Operation, names, product
 
 _SIZES = ("m", "n", "k", "batch")
+_COMPARED = Path(__file__).parent / "templates" / "compared.py.in"
 
 
 def exact_sizes(selector: Selector) -> str:
@@ -31,7 +44,9 @@ def exact_sizes(selector: Selector) -> str:
 
 def body(selector: Selector) -> str:
     """Return the statements that choose for sizes outside the map."""
-    usual = {size: _within(selector) if selector.formulas else "_LIMIT" for size in _SIZES}
+    usual = {
+        size: _within(selector.formulas) if selector.formulas else "_LIMIT" for size in _SIZES
+    }
     asked = features_of(selector.tree)
     capped = {name: size for name, size in CAPPED.items() if name in asked}
     if not selector.formulas:
@@ -49,6 +64,33 @@ def body(selector: Selector) -> str:
     return "\n".join(lines)
 
 
+def compared_kernels(selector: Selector) -> str:
+    """Return the functions by which a leaf compares two kernels; nothing if no leaf does."""
+    numbers = compared(selector.tree)
+    if not numbers:
+        return ""
+    functions = []
+    for number in numbers:
+        planned = plan([selector.teacher[number]], halves=False)
+        lines = [f"def _time_{number}(m: int, n: int, k: int, batch: int) -> int:"]
+        lines += [f"    {count.name} = {DIALECT.text(count.value)}" for count in planned.counts]
+        time = textwrap.fill(DIALECT.text(planned.times[0]), 84)
+        lines += ["    return (", textwrap.indent(time, " " * 8), "    )"]
+        functions.append("\n".join(lines))
+    pad, limit = padding(selector.teacher), work_limit(selector.teacher)
+    values = {
+        "functions": "\n\n\n".join(functions),
+        "times": ", ".join(f"{number}: _time_{number}" for number in numbers),
+        "within": str(_within(selector.teacher)),
+        "work_within": textwrap.indent(_work_within(pad, limit), " " * 12),
+        "half": str(SHARE_PARTS // 2),
+        "parts": str(SHARE_PARTS),
+        "shift": str(SHIFT),
+        "most": str(MOST_TIME),
+    }
+    return fill(_COMPARED, values)
+
+
 def _nested(block: Block, known: set[str], level: int = 1) -> tuple[list[str], set[str]]:
     """Return the lines of nested ifs, and the names in their conditions.
 
@@ -63,7 +105,8 @@ def _nested(block: Block, known: set[str], level: int = 1) -> tuple[list[str], s
         condition = _condition(guard, known)
         parts.append((condition, *_nested(guard.block, known.copy(), level + 1)))
     loss = block.leaf.loss
-    lines = [f"{pad}return {block.leaf.kernel}" + ("" if loss is None else f"  # {loss.text}")]
+    value = returned(block.leaf, "{}", "_faster_of({}, {}, {}, m, n, k, batch)")
+    lines = [f"{pad}return {value}" + ("" if loss is None else f"  # {loss.text}")]
     read = set[str]()
     for condition, inside, read_inside in reversed(parts):
         read |= read_inside
@@ -137,10 +180,16 @@ def _cover(size: Node, part: int) -> Node:
     return Operation("//", (Operation("+", (size, Number(part - 1))), Number(part)))
 
 
-def _within(selector: Selector) -> int:
+def _within(formulas: Sequence[TimeFormula]) -> int:
     """Return an extent up to which every size's work is within the formulas' limit."""
-    limit = work_limit(selector.formulas)
-    return math.isqrt(math.isqrt(limit)) - padding(selector.formulas)
+    return math.isqrt(math.isqrt(work_limit(formulas))) - padding(formulas)
+
+
+def _work_within(pad: int, limit: int) -> str:
+    return (
+        f"max(m, n, k, batch) <= {MOST_EXTENT}\n"
+        f"and (m + {pad}) * (n + {pad}) * (k + {pad}) * max(batch, 1) <= {limit}"
+    )
 
 
 def _by_time(selector: Selector) -> Iterator[str]:
@@ -148,8 +197,7 @@ def _by_time(selector: Selector) -> Iterator[str]:
     planned = plan(selector.formulas)
     pad, limit = padding(selector.formulas), work_limit(selector.formulas)
     yield "    if usual or ("
-    yield f"        max(m, n, k, batch) <= {MOST_EXTENT}"
-    yield f"        and (m + {pad}) * (n + {pad}) * (k + {pad}) * max(batch, 1) <= {limit}"
+    yield textwrap.indent(_work_within(pad, limit), " " * 8)
     yield "    ):"
     yield from (f"        {count.name} = {DIALECT.text(count.value)}" for count in planned.counts)
     for number, time in enumerate(planned.times):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from mltune.export.block import block_of, feature_texts, nested
+from mltune.export.block import block_of, compared, feature_texts, nested, returned
 from mltune.export.expression import EXTENT_NAMES, Dialect, layout_names
 from mltune.export.files import write_files
 from mltune.export.formulas import plan
@@ -19,6 +19,7 @@ from mltune.kernel.abi import arguments
 from mltune.kernel.build_options import exported_options
 from mltune.problem import Precision
 from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
+from mltune.selector.rival import MOST_TIME, PARTS, SHIFT
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _ELEMENTS = {
@@ -63,9 +64,12 @@ class RustWriter:
 
 def _values(library: Library) -> dict[str, object]:
     selector, contraction = library.selector, library.selector.contraction
-    formulas, planned = selector.formulas, plan(selector.formulas)
-    words = ("if {} {{", "}", "return {};")
-    *guards, last = nested(block_of(selector.tree), SATURATING.text, words, " // {}")
+    planned = plan(selector.formulas)
+    formulas = selector.formulas or (selector.teacher if compared(selector.tree) else ())
+    plans = {number: plan([selector.teacher[number]]) for number in compared(selector.tree)}
+    words, pair = ("if {} {{", "}"), "return faster_of([m, n, k, batch], {}, {}, {});"
+    answer = partial(returned, one="return {};", two=pair)
+    *guards, last = nested(block_of(selector.tree), SATURATING.text, words, answer, " // {}")
     return {
         "library": library,
         "element": _ELEMENTS[contraction.precision],
@@ -75,11 +79,20 @@ def _values(library: Library) -> dict[str, object]:
         "arguments": arguments(contraction.canonical(), True, True),
         "text": partial(SATURATING.text, names=EXTENT_NAMES | layout_names("{0}.{1}")),
         "most": MOST_EXTENT,
-        # Without formulas, no size has so little work.
-        "padding": padding(formulas) if formulas else 1,
+        "padding": padding(formulas) if formulas else 0,
         "limit": work_limit(formulas) if formulas else 0,
         "counts": {each.name: EXACT.text(each.value) for each in planned.counts},
         "times": [*map(EXACT.text, planned.times)],
+        "compared": {
+            number: (
+                {each.name: EXACT.text(each.value) for each in of.counts},
+                EXACT.text(of.times[0]),
+            )
+            for number, of in plans.items()
+        },
+        "shift": SHIFT,
+        "most_time": MOST_TIME,
+        "parts": PARTS,
         "features": feature_texts(selector.tree, SATURATING, "{0}.min({1})"),
         "guards": [*guards, last.replace("return ", "").replace(";", "", 1)],
     }
