@@ -17,7 +17,7 @@ MOST_WORK = 4e12
 """The largest m * n * k * batch; a fast GPU takes a second for it."""
 
 NEAR_MEASURED = 0.6
-"""The share of the sizes that are drawn near measured ones, which are drawn by their weights.
+"""The share of the sizes that are drawn near measured ones.
 
 With a quarter, a fold of sgemm NT (split 100) lost 0.9 % more on held-out sizes, and was no better
 on sizes from everywhere.
@@ -52,9 +52,7 @@ def drawn_sizes(count: int, table: TimeTable, seed: Seed, near: float = NEAR_MEA
     while missing > 0:
         drawn = np.exp(chance.random((2 * missing, 4)) * np.log(most + 1.0))
         is_near = chance.random(len(drawn)) < near
-        chosen = chance.choice(
-            len(measured), size=len(drawn), p=table.size_weights / table.size_weights.sum()
-        )
+        chosen = chance.integers(len(measured), size=len(drawn))
         moved = measured[chosen] * np.exp(_SPREAD * chance.standard_normal(drawn.shape))
         drawn = np.floor(np.where(is_near[:, None], moved, drawn))
         multiple = chance.choice(_MULTIPLES, size=len(drawn))[:, None]

