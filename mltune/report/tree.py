@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from mltune.report.markup import Markup, join, tag
 from mltune.report.plot import picture, text
 from mltune.report.speed import kernel_class, kernel_letter
-from mltune.selector import Leaf, Tree, depth, leaves
+from mltune.selector import Leaf, Tree, depth, ends
 
 _STEP, _ROW = 140, 34
 
 
 def draw_tree(tree: Tree) -> Markup:
     """Draw the picture; the upper branch is for the answer yes."""
-    width, height = 60 + _STEP * depth(tree), 16 + _ROW * len(leaves(tree))
-    parts, _ = _draw(tree, 0, iter(range(len(leaves(tree)))))
+    count = sum(1 for _ in ends(tree))
+    width, height = 60 + _STEP * depth(tree), 16 + _ROW * count
+    parts, _ = _draw(tree, 0, iter(range(count)))
     drawn = picture("The decision tree", width, height, parts, css="tree")
     return tag(
         "div", drawn, class_="scroll tall", style=f"--wide:{width}px", tabindex="0",
@@ -30,10 +31,8 @@ def _draw(node: Tree, level: int, rows: Iterator[int]) -> tuple[Markup, float]:
         y = 8.0 + _ROW * (next(rows) + 0.5)
         css = kernel_class(node.kernel)
         box = tag("rect", x=x, y=y - 11, width=34, height=22, rx=5, class_=f"mark {css}")
-        return join(
-            box,
-            text(x + 17, y + 4, kernel_letter(node.kernel), anchor="middle", css=f"letter {css}"),
-        ), y
+        letters = " ".join(map(kernel_letter, node.kernels))
+        return join(box, text(x + 17, y + 4, letters, anchor="middle", css=f"letter {css}")), y
     low, low_y = _draw(node.low, level + 1, rows)
     high, high_y = _draw(node.high, level + 1, rows)
     y = (low_y + high_y) / 2

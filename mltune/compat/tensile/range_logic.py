@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mltune.errors import UsageError
-from mltune.selector import Leaf, Split, Tree, nodes
+from mltune.selector import Leaf, Split, Tree, ends, nodes
 from mltune.space.yaml_document import Item
 
 INDICES = ("m", "n", "batch", "k")
@@ -69,9 +69,10 @@ def range_part(tree: Tree) -> list[Any]:
     """Write a tree as the range part, in `ORDER`.
 
     Raises:
-        UsageError: when the tree has features that Tensile lacks.
+        UsageError: when the tree has features that Tensile lacks, or leaves of two kernels.
     """
     asked = {node.feature for node, _ in nodes(tree) if isinstance(node, Split)}
+    asked |= {"time formulas" for leaf in ends(tree) if leaf.rival is not None}
     if other := sorted(asked - set(INDICES)):
         raise UsageError(
             f"library logic asks for m, n, k and batch only, and this tree for {other[0]}; "

@@ -14,7 +14,7 @@ from mltune.compat.tensile.logic_text import logic_text
 from mltune.compat.tensile.range_logic import INDICES, ORDER, range_part, read_ranges
 from mltune.errors import UsageError
 from mltune.problem import parse_problem_type
-from mltune.selector import Leaf, Split, Tree, depth, features, walk
+from mltune.selector import Leaf, Rival, Split, Tree, depth, features, walk
 from mltune.space import Config
 from mltune.space.yaml_document import parse_document
 from tests.compat.tensile.test_logic import TEXT, WIDE
@@ -95,6 +95,8 @@ def test_what_is_beyond_the_last_threshold_gets_the_last_rule() -> None:
 def test_questions_that_tensile_lacks_are_refused() -> None:
     with pytest.raises(UsageError, match="m, n, k and batch only, and this tree for mnk"):
         range_part(Split("mnk", 5, Leaf(0), Leaf(1)))
+    with pytest.raises(UsageError, match="this tree for time formulas"):
+        range_part(Split("m", 5, Leaf(0), Leaf(1, rival=Rival(0, 2048))))
 
 
 @pytest.mark.parametrize(
