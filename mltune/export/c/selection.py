@@ -134,7 +134,9 @@ static int faster_of(const {library}_problem *problem, const struct pair *pair)
     return {parts} * one < parts * (one + other + 1) ? pair->first : pair->second;
 }}
 
-/* The kernel of a size's leaf, or {count} and the number of its pair. */
+/* The kernel of a size's leaf, or PAIR and the number of its pair. */
+enum {{ PAIR = {count} }};
+
 static int leaf_of(const {library}_problem *problem)
 {{
 {tree}
@@ -357,10 +359,9 @@ def body(selector: Selector) -> str:
         ]
     lines.append(f'    *reason = "{Reason.TREE.value}";')
     if has_pairs:
-        count = len(selector.portfolio)
         lines += [
             "    leaf = leaf_of(problem);",
-            f"    return leaf < {count} ? leaf : faster_of(problem, &pairs[leaf - {count}]);",
+            "    return leaf < PAIR ? leaf : faster_of(problem, &pairs[leaf - PAIR]);",
         ]
     else:
         lines += _tree(selector, lambda leaf: f"return {leaf.kernel};")
@@ -438,13 +439,13 @@ def _compared(selector: Selector, library: str) -> str:
         )
         cases.append(f"    case {number}: {{\n{_counts(planned, 2)}\n\n{time}\n    }}")
     first, second = (", ".join([f"pair->{each}", *sizes]) for each in ("first", "second"))
-    count, pairs = len(selector.portfolio), list[str]()
+    pairs: list[str] = []
 
     def answer(leaf: Leaf) -> str:
         if leaf.rival is None:
             return f"return {leaf.kernel};"
         pairs.append(f"    {{{leaf.kernel}, {leaf.rival.kernel}, {leaf.rival.threshold}}},")
-        return f"return {count + len(pairs) - 1};"
+        return f"return PAIR + {len(pairs) - 1};"
 
     used = _used(selector)
     tree = [*_sizes_used(used), ""] if used else ["    (void)problem; /* a single leaf */"]
@@ -456,7 +457,7 @@ def _compared(selector: Selector, library: str) -> str:
         library=library,
         first=first,
         second=second,
-        count=count,
+        count=len(selector.portfolio),
         pairs="\n".join(pairs),
         tree="\n".join(tree),
         shift=SHIFT,
