@@ -81,7 +81,8 @@ def _rule(selector: Selector) -> Markup:
     return figure(
         "tree",
         "The tree",
-        f"The upper branch is taken where the answer is yes. {tuned}",
+        "The upper branch is taken where the answer is yes. Of two kernels in a leaf, time "
+        f"formulas choose. {tuned}",
         draw_tree(selector.tree),
         legend,
     )
