@@ -67,7 +67,8 @@ class TimeTable:
 
     Attributes:
         seconds: one row per size, one column per kernel; nan where it was not measured or failed.
-        weights: how much each size counts for the kernels that ship, such as its calls' time.
+        weights: how much each size counts for the kernels that ship and for trees without a
+            teacher, such as the time of its calls.
         expected: seconds that a model predicts for kernels that were not measured on a size; nan
             where it predicts nothing. None for no model.
 

@@ -97,16 +97,17 @@ class Teacher:
         """The formulas, if they tell by themselves which kernels are fast."""
         return self.formulas if self.share == 1 else ()
 
-    def log_seconds(self, sizes: Array) -> Array:
+    def log_seconds(self, sizes: Array, by_formulas: Array | None = None) -> Array:
         """Return the logs of the predicted times.
 
         Args:
             sizes: m, n, k and batch, a row each, at least 1.
+            by_formulas: the same by the formulas alone, if the caller has them.
 
         Returns:
             A row for each size, a column for each kernel of the portfolio.
         """
-        logs = log_seconds(self.formulas, sizes)
+        logs = log_seconds(self.formulas, sizes) if by_formulas is None else by_formulas
         expected = np.asarray(_mixed(logs, self.share) + self.offsets)
         if self.residuals is not None:
             rests = self.residuals.expect(sizes)

@@ -332,7 +332,7 @@ def body(selector: Selector) -> str:
     """Return the statements of the selecting function."""
     has_pairs = bool(compared(selector.tree))
     used = frozenset[str]() if has_pairs else _used(selector)
-    lines = _sizes_used(used)
+    lines = _variables(used)
     if selector.exact:
         lines += [
             "    const struct exact_size *exact = look_up(problem);",
@@ -373,7 +373,7 @@ def _tree(selector: Selector, answer: Callable[[Leaf], str]) -> Iterator[str]:
     return nested(block_of(selector.tree), DIALECT.text, words, answer, " /* {} */")
 
 
-def _sizes_used(used: frozenset[str]) -> list[str]:
+def _variables(used: frozenset[str]) -> list[str]:
     """Return the declarations of the variables that a tree asks for."""
     lines = [f"    const int64_t {name} = {_value(name)};" for name in FEATURES if name in used]
     lines += [
@@ -430,8 +430,7 @@ def likely(selector: Selector, library: str, problem: str) -> str:
 def _compared(selector: Selector, library: str) -> str:
     """Return the functions by which a leaf compares two kernels."""
     plans = {number: plan([selector.teacher[number]]) for number in compared(selector.tree)}
-    needed = frozenset().union(*map(sizes_of, plans.values()))
-    sizes = [size for size in ("m", "n", "k", "batch") if size in needed]
+    sizes = _sizes(*plans.values())
     cases = []
     for number, planned in plans.items():
         time = textwrap.fill(
@@ -448,7 +447,7 @@ def _compared(selector: Selector, library: str) -> str:
         return f"return PAIR + {len(pairs) - 1};"
 
     used = _used(selector)
-    tree = [*_sizes_used(used), ""] if used else ["    (void)problem; /* a single leaf */"]
+    tree = [*_variables(used), ""] if used else ["    (void)problem; /* a single leaf */"]
     tree += _tree(selector, answer)
     return _COMPARED.format(
         parameters=", ".join(["int kernel", *(f"uint64_t {size}" for size in sizes)]),
@@ -481,9 +480,9 @@ def _used(selector: Selector) -> frozenset[str]:
     return used | {"m", "n", "k", "batch"} if selector.formulas else used
 
 
-def _sizes(planned: Plan) -> list[str]:
-    """Return the parameters of `fastest`."""
-    needed = sizes_of(planned)
+def _sizes(*plans: Plan) -> list[str]:
+    """Return the sizes that the plans need, as parameters of a function."""
+    needed = frozenset().union(*map(sizes_of, plans))
     return [size for size in ("m", "n", "k", "batch") if size in needed]
 
 
