@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mltune.export.expression import Dialect
 from mltune.selector import Leaf, Split, Tree, depth, ends, nodes
 from mltune.selector.rest import rest_expression, rest_tile
-from mltune.selector.tiling import CAP, CAPPED, tiling
+from mltune.selector.tiling import CAP, CAPPED, PARTS, WANTED, Tiling, tiling
 from mltune.space.expression import Name, Node, Number, Operation, names, product
 
 _M, _N, _K = Name("m"), Name("n"), Name("k")
@@ -34,6 +35,10 @@ With 64 bits, products saturate at 2^63 - 1, which gives exact answers, as thres
 """
 
 
+_MOST_PLACES = 2**50
+"""Then all sides of `compare_used` are below 2^63, as the elements of all tiles are below 2^52."""
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """If the feature is at most (or, if not `at_most`, above) the threshold: the block."""
@@ -46,8 +51,16 @@ class Guard:
     @property
     def condition(self) -> Node:
         """The condition; features are variables of their names."""
-        value = _value(self.feature)
-        return Operation("<=" if self.at_most else ">", (value, Number(self.threshold)))
+        counted = tiling(self.feature)
+        if counted is not None and counted.kind == "used":
+            waves = replace(counted, kind="waves" if counted.slots > 1 else "tiles").expression
+            if counted.places <= _MOST_PLACES:
+                return compare_used(self, counted, waves, WANTED)
+        return self.compare(_value(self.feature), Number(self.threshold))
+
+    def compare(self, value: Node, threshold: Node) -> Node:
+        """Return the condition on any expression of value and threshold."""
+        return Operation("<=" if self.at_most else ">", (value, threshold))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +69,26 @@ class Block:
 
     guards: tuple[Guard, ...]
     leaf: Leaf
+
+
+def compare_used(guard: Guard, counted: Tiling, waves: Node, wanted: Node) -> Node:
+    """Return the condition on `used` without a division.
+
+    x // (y + 1) <= t is x <= (t + 1) * y + t; both sides are divided by what x and y share.
+
+    Args:
+        guard: with the threshold.
+        counted: the feature.
+        waves: how many there are.
+        wanted: the elements of C.
+    """
+    threshold = min(guard.threshold, PARTS)  # no more is used
+    places = (threshold + 1) * counted.places
+    shared = math.gcd(PARTS, places)
+    most = product(waves, Number(places // shared))
+    if threshold >= shared:
+        most = Operation("+", (most, Number(threshold // shared)))
+    return guard.compare(product(wanted, Number(PARTS // shared)), most)
 
 
 def block_of(tree: Tree) -> Block:

@@ -28,8 +28,16 @@ PARTS = 1024
 CAPPED = {f"capped_{size}": size for size in ("m", "n", "batch")}
 """The names of capped sizes in `expression`, each with its size."""
 
+WANTED = product(*map(Name, CAPPED))
+"""The elements of C, of which `used` is the share."""
+
 _EXTENT = "([1-9][0-9]{0,8})"
 _NAME = re.compile(rf"(tiles|waves|idle|used)_{_EXTENT}x{_EXTENT}(?:_{_EXTENT})?")
+
+
+def columns_of(extent: int) -> Node:
+    """Return how many columns of tiles cover all matrices, as an expression."""
+    return product(Operation("ceil_div", (Name("capped_n"), Number(extent))), Name("capped_batch"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +63,15 @@ class Tiling:
         return f"{self.kind}_{self.rows}x{self.columns}{of_wave}"
 
     @property
+    def places(self) -> int:
+        """The elements of C that the tiles of a wave cover."""
+        return self.slots * self.rows * self.columns
+
+    @property
     def expression(self) -> Node:
         """The feature as an expression of the sizes of `CAPPED`."""
         rows = Operation("ceil_div", (Name("capped_m"), Number(self.rows)))
-        columns = Operation("ceil_div", (Name("capped_n"), Number(self.columns)))
-        tiles = product(rows, columns, Name("capped_batch"))
+        tiles = product(columns_of(self.columns), rows)
         slots = Number(self.slots)
         if self.kind == "tiles":
             return tiles
@@ -67,8 +79,8 @@ class Tiling:
             return Operation("ceil_div", (tiles, slots))
         if self.kind == "used":
             waves = Operation("ceil_div", (tiles, slots)) if self.slots > 1 else tiles
-            places = product(waves, Number(self.slots * self.rows * self.columns))
-            wanted = product(*map(Name, CAPPED), Number(PARTS))
+            places = product(waves, Number(self.places))
+            wanted = product(WANTED, Number(PARTS))
             return Operation("//", (wanted, Operation("+", (places, Number(1)))))
         missing = Operation("-", (slots, Operation("%", (tiles, slots))))
         return Operation("%", (missing, slots))
@@ -79,7 +91,7 @@ class Tiling:
         Its numbers are local: look-ups of fields would take half of its time.
         """
         rows, columns, slots = self.rows, self.columns, self.slots
-        area, kind = slots * rows * columns, self.kind
+        area, kind = self.places, self.kind
 
         def tiles(m: int, n: int, k: int, batch: int) -> int:
             if m > CAP or n > CAP or batch > CAP:

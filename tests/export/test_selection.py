@@ -43,6 +43,7 @@ TILINGS = (
     "idle_3x5_7",
     "used_128x64_132",
     "used_3x5_1",
+    "used_16x16_33",
 )
 ASKED = (*FEATURES, "rest_1x1x1", "rest_7x3x5", "rest_128x64x16", *TILINGS)
 CORNERS = (-(2**63), -1, 0, 1, 2, 2**31 - 1, 2**31, 2**32, INT64_MAX - 1, INT64_MAX)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from mltune.export.block import (
     FEATURE_VALUES,
@@ -23,14 +23,18 @@ from mltune.selector import (
     Leaf,
     Reason,
     Selector,
+    Split,
+    TimeFormula,
+    nodes,
     padding,
     work_limit,
 )
 from mltune.selector.rival import MOST_TIME, SHIFT
 from mltune.selector.rival import PARTS as SHARE_PARTS
-from mltune.selector.tiling import CAP, CAPPED
+from mltune.selector.tiling import CAP, CAPPED, WANTED, columns_of, tiling
+from mltune.space.expression import Name, Node, Operation
 
-UINT16_MAX, INT32_MAX = 2**16 - 1, 2**31 - 1
+UINT8_MAX, UINT16_MAX, INT32_MAX = 2**8 - 1, 2**16 - 1, 2**31 - 1
 
 _SIZES = {
     "m": "at_least(0, problem->m)",
@@ -93,7 +97,7 @@ static int has_time(uint64_t m, uint64_t n, uint64_t k, uint64_t batch)
 }}
 """
 
-_COMPARED = """\
+_TIME_OF = """\
 /* What a kernel is expected to take, in femtoseconds, where `has_time` says so. */
 static uint64_t time_of({parameters})
 {{
@@ -102,8 +106,18 @@ static uint64_t time_of({parameters})
     }}
     return 0;
 }}
+"""
 
-/* The same in units of 2^{shift} femtoseconds. */
+_COMPARED = """\
+#if defined(__GNUC__)
+#define NOT_INLINE __attribute__((noinline)) /* saves the jumps to a common end */
+#elif defined(_MSC_VER)
+#define NOT_INLINE __declspec(noinline)
+#else
+#define NOT_INLINE
+#endif
+
+/* The expected time in units of 2^{shift} femtoseconds. */
 static uint64_t units_of({parameters})
 {{
     const uint64_t most = {most}, units = time_of({arguments}) >> {shift};
@@ -114,7 +128,8 @@ static uint64_t units_of({parameters})
 /* Leaves of two kernels: the first one is taken if its share in the sum of both expected times is
    at most so many {parts}ths. */
 static const struct pair {{
-    short first, second, threshold;
+    unsigned {number} first, second;
+    short threshold;
 }} pairs[] = {{
 {pairs}
 }};
@@ -137,7 +152,7 @@ static int faster_of(const {library}_problem *problem, const struct pair *pair)
 /* The kernel of a size's leaf, or PAIR and the number of its pair. */
 enum {{ PAIR = {count} }};
 
-static int leaf_of(const {library}_problem *problem)
+NOT_INLINE static int leaf_of(const {library}_problem *problem)
 {{
 {tree}
 }}
@@ -154,8 +169,8 @@ int {library}_likely(const {problem}_problem *problem, int most, int *kernels)
 
     if (!has_time(m, n, k, batch))
         return 0;
-    expect({times});
     for (kernel = 0; kernel < {count}; ++kernel) {{
+        times[kernel] = time_of({arguments});
         for (place = found; place > 0 && times[kernels[place - 1]] > times[kernel]; --place)
             if (place < most)
                 kernels[place] = kernels[place - 1];
@@ -167,17 +182,6 @@ int {library}_likely(const {problem}_problem *problem, int most, int *kernels)
         --found;
     return found;
 }}"""
-
-_EXPECT = """\
-/* What each kernel is expected to take, in femtoseconds, where `has_time` says so. */
-static void expect({parameters})
-{{
-{counts}
-
-{times}
-}}
-
-"""
 
 _NONE_LIKELY = """\
 int {library}_likely(const {problem}_problem *problem, int most, int *kernels)
@@ -223,26 +227,30 @@ static int remember(const {library}_problem *problem, const char **reason)
 #endif
 """
 
+_FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
+"""Odd numbers without a pattern, for m, n, k and batch. Only the upper bits of a hash are used.
+
+A chain of products, each of the last one and a size, took 1 of 18 ns of a look-up.
+"""
+
 _HASH = """\
 static uint64_t hash_of(const {library}_problem *problem)
 {{
-    const uint64_t factor = 0x9e3779b97f4a7c15u;
-    uint64_t hash = (uint64_t)problem->m * factor;
-
-    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->n) * factor;
-    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->k) * factor;
-    return (hash ^ (hash >> 32) ^ (uint64_t)problem->batch) * factor;
+    return (uint64_t)problem->m * {m}u + (uint64_t)problem->n * {n}u +
+        (uint64_t)problem->k * {k}u + (uint64_t)problem->batch * {batch}u;
 }}
 
 """
 
 _LOOK_UP = """\
-/* The sizes that were tuned for: m, n, k{batch}, in ascending order, and the kernel of each. */
-static const struct exact_size {{
-    {extent} extents[{width}];
-    int kernel;
-}} exact_sizes[] = {{
+/* The sizes that were tuned for: m, n, k{batch}, in ascending order. */
+static const {extent} exact_sizes[][{width}] = {{
 {rows}
+}};
+
+/* The kernel of each. */
+static const unsigned {kernel} exact_kernels[] = {{
+{kernels}
 }};
 
 /* The place of each, counted from 1, where its hash says, or in the next free field; 0 is free. */
@@ -250,28 +258,31 @@ static const unsigned {place} exact_places[{count}] = {{
 {places}
 }};
 
-static const struct exact_size *look_up(const {library}_problem *problem)
+/* The kernel of an exact size; -1 for any other. */
+static int look_up(const {library}_problem *problem)
 {{
     size_t field = (size_t)(hash_of(problem) >> {shift});
 
     for (; exact_places[field] != 0; field = (field + 1) % {count}) {{
-        const struct exact_size *const found = &exact_sizes[exact_places[field] - 1];
+        const {extent} *const found = exact_sizes[exact_places[field] - 1];
 
-        if (found->extents[0] == problem->m && found->extents[1] == problem->n &&
-            found->extents[2] == problem->k && {same_batch})
-            return found;
+        if (found[0] == problem->m && found[1] == problem->n && found[2] == problem->k &&
+            {same_batch})
+            return exact_kernels[exact_places[field] - 1];
     }}
-    return NULL;
+    return -1;
 }}
 """
 
 
 def _hash_of(size: tuple[int, ...]) -> int:
     """Compute the same as `hash_of` in C."""
-    mask, found = 2**64 - 1, 0
-    for extent in size:
-        found = (found ^ found >> 32 ^ extent) * 0x9E3779B97F4A7C15 & mask
-    return found
+    return sum(extent * factor for extent, factor in zip(size, _FACTORS, strict=True)) % 2**64
+
+
+def _hash(library: str) -> str:
+    m, n, k, batch = (f"0x{factor:x}" for factor in _FACTORS)
+    return _HASH.format(library=library, m=m, n=n, k=k, batch=batch)
 
 
 def _look_up(selector: Selector, library: str) -> str:
@@ -286,24 +297,34 @@ def _look_up(selector: Selector, library: str) -> str:
         places[field] = place
     is_batched = any(size[3] != 1 for size, _ in exact)
     width = 4 if is_batched else 3
-    rows = (
-        f"    {{{{{', '.join(map(str, size[:width]))}}}, {kernel}}}," for size, kernel in exact
-    )
+    rows = (f"    {{{', '.join(map(str, size[:width]))}}}," for size, _ in exact)
     is_small = all(extent <= INT32_MAX for size, _ in exact for extent in size)
     return _LOOK_UP.format(
         extent="int32_t" if is_small else "int64_t",
         width=width,
         batch=", batch" if is_batched else "",
-        same_batch="found->extents[3] == problem->batch" if is_batched else "problem->batch == 1",
+        same_batch="found[3] == problem->batch" if is_batched else "problem->batch == 1",
         rows="\n".join(rows),
-        places=textwrap.fill(
-            ", ".join(map(str, places)), 100, initial_indent=" " * 4, subsequent_indent=" " * 4
-        ),
+        kernel=_number(selector),
+        kernels=_filled(kernel for _, kernel in exact),
+        places=_filled(places),
         place="short" if len(exact) <= UINT16_MAX else "int",
         count=len(places),
         shift=64 - bits,
         library=library,
     )
+
+
+def _number(selector: Selector) -> str:
+    """Return the unsigned type of a kernel's number."""
+    return "char" if len(selector.portfolio) <= UINT8_MAX else "short"
+
+
+def _filled(numbers: Iterable[int]) -> str:
+    """Return lines of numbers."""
+    pad = " " * 4
+    text = ", ".join(map(str, numbers))
+    return textwrap.fill(text, 100, initial_indent=pad, subsequent_indent=pad)
 
 
 def helpers(selector: Selector, library: str) -> str:
@@ -321,10 +342,11 @@ def helpers(selector: Selector, library: str) -> str:
     if formulas:
         extent, limit = padding(formulas), work_limit(formulas)
         parts.append(_HAS_TIME.format(most=MOST_EXTENT, padding=extent, limit=limit))
+        parts.append(_time_of(formulas))
     if compared(selector.tree):
         parts.append(_compared(selector, library))
     if selector.exact:
-        parts += [_HASH.format(library=library).rstrip("\n") + "\n", _look_up(selector, library)]
+        parts += [_hash(library).rstrip("\n") + "\n", _look_up(selector, library)]
     return "\n".join(parts)
 
 
@@ -332,15 +354,15 @@ def body(selector: Selector) -> str:
     """Return the statements of the selecting function."""
     has_pairs = bool(compared(selector.tree))
     used = frozenset[str]() if has_pairs else _used(selector)
-    lines = _variables(used)
+    lines = [] if has_pairs else _variables(used, _shared(selector))
     if selector.exact:
         lines += [
-            "    const struct exact_size *exact = look_up(problem);",
+            "    const int exact = look_up(problem);",
             *(["    int leaf;"] if has_pairs else []),
             "",
-            "    if (exact != NULL) {",
+            "    if (exact >= 0) {",
             f'        *reason = "{Reason.EXACT.value}";',
-            "        return exact->kernel;",
+            "        return exact;",
             "    }",
         ]
     elif has_pairs:
@@ -369,17 +391,47 @@ def body(selector: Selector) -> str:
 
 
 def _tree(selector: Selector, answer: Callable[[Leaf], str]) -> Iterator[str]:
+    shared = _shared(selector)
     words = ("if ({}) {{", "}")
-    return nested(block_of(selector.tree), DIALECT.text, words, answer, " /* {} */")
+
+    def condition(node: Node) -> str:
+        return DIALECT.text(_named(node, shared))
+
+    return nested(block_of(selector.tree), condition, words, answer, " /* {} */")
 
 
-def _variables(used: frozenset[str]) -> list[str]:
+def _shared(selector: Selector) -> dict[Node, str]:
+    """Return what many conditions use, with names: compilers compute it once.
+
+    All tiles as such variables would make the code a tenth shorter, and a fifth slower.
+    """
+    asked = [tiling(node.feature) for node, _ in nodes(selector.tree) if isinstance(node, Split)]
+    counted = [each for each in asked if each is not None]
+    shared = {columns_of(width): f"columns_{width}" for width in {one.columns for one in counted}}
+    if any(one.kind == "used" for one in counted):
+        shared[WANTED] = "wanted"
+    return dict(sorted(shared.items(), key=lambda item: (len(item[1]), item[1])))
+
+
+def _named(node: Node, names: Mapping[Node, str]) -> Node:
+    """Replace parts of an expression by their names."""
+    if node in names:
+        return Name(names[node])
+    if not isinstance(node, Operation):
+        return node
+    return Operation(node.operator, tuple(_named(each, names) for each in node.operands))
+
+
+def _variables(used: frozenset[str], shared: Mapping[Node, str]) -> list[str]:
     """Return the declarations of the variables that a tree asks for."""
     lines = [f"    const int64_t {name} = {_value(name)};" for name in FEATURES if name in used]
     lines += [
         f"    const uint64_t {name} = (uint64_t)({size} < {CAP} ? {size} : {CAP});"
         for name, size in CAPPED.items()
         if name in used
+    ]
+    lines += [
+        f"    const uint64_t {name} = {DIALECT.text(node)};" for node, name in shared.items()
     ]
     return lines
 
@@ -390,7 +442,7 @@ def cache(selector: Selector, library: str) -> tuple[str, str]:
     A tree alone has no cache, because a look-up in it takes as long.
     """
     if selector.formulas or selector.exact:
-        own = "" if selector.exact else _HASH.format(library=library)
+        own = "" if selector.exact else _hash(library)
         return _REMEMBER.format(library=library, hash=own), "remember"
     return "", "choose"
 
@@ -406,37 +458,31 @@ def likely(selector: Selector, library: str, problem: str) -> str:
     formulas = selector.formulas or selector.teacher
     if not formulas:
         return _NONE_LIKELY.format(library=library, problem=problem)
-    planned = plan(formulas)
-    times = [
-        textwrap.fill(
-            f"    times[{number}] = {DIALECT.text(time)};", 84, subsequent_indent=" " * 8
-        )
-        for number, time in enumerate(planned.times)
-    ]
-    head = _EXPECT.format(
-        parameters=", ".join(["uint64_t *times", *(f"uint64_t {x}" for x in _sizes(planned))]),
-        counts=_counts(planned),
-        times="\n".join(times),
-    )
-    return head + _LIKELY.format(
+    return _LIKELY.format(
         library=library,
         problem=problem,
         count=len(formulas),
-        times=", ".join(["times", *_sizes(planned)]),
+        arguments=", ".join(["kernel", *_sizes(plan(formulas))]),
         part=LIKELY_PART,
     )
 
 
-def _compared(selector: Selector, library: str) -> str:
-    """Return the functions by which a leaf compares two kernels."""
-    plans = {number: plan([selector.teacher[number]]) for number in compared(selector.tree)}
-    sizes = _sizes(*plans.values())
+def _time_of(formulas: Sequence[TimeFormula]) -> str:
+    """Return the function of a kernel's expected time."""
     cases = []
-    for number, planned in plans.items():
+    for number, formula in enumerate(formulas):
+        planned = plan([formula])
         time = textwrap.fill(
             f"        return {DIALECT.text(planned.times[0])};", 92, subsequent_indent=" " * 12
         )
         cases.append(f"    case {number}: {{\n{_counts(planned, 2)}\n\n{time}\n    }}")
+    parameters = ["int kernel", *(f"uint64_t {size}" for size in _sizes(plan(formulas)))]
+    return _TIME_OF.format(parameters=", ".join(parameters), cases="\n".join(cases))
+
+
+def _compared(selector: Selector, library: str) -> str:
+    """Return the functions by which a leaf compares two kernels."""
+    sizes = _sizes(plan(selector.teacher))
     first, second = (", ".join([f"pair->{each}", *sizes]) for each in ("first", "second"))
     pairs: list[str] = []
 
@@ -447,12 +493,16 @@ def _compared(selector: Selector, library: str) -> str:
         return f"return PAIR + {len(pairs) - 1};"
 
     used = _used(selector)
-    tree = [*_variables(used), ""] if used else ["    (void)problem; /* a single leaf */"]
+    tree = (
+        [*_variables(used, _shared(selector)), ""]
+        if used
+        else ["    (void)problem; /* a single leaf */"]
+    )
     tree += _tree(selector, answer)
     return _COMPARED.format(
         parameters=", ".join(["int kernel", *(f"uint64_t {size}" for size in sizes)]),
         arguments=", ".join(["kernel", *sizes]),
-        cases="\n".join(cases),
+        number=_number(selector),
         library=library,
         first=first,
         second=second,
@@ -480,9 +530,9 @@ def _used(selector: Selector) -> frozenset[str]:
     return used | {"m", "n", "k", "batch"} if selector.formulas else used
 
 
-def _sizes(*plans: Plan) -> list[str]:
-    """Return the sizes that the plans need, as parameters of a function."""
-    needed = frozenset().union(*map(sizes_of, plans))
+def _sizes(planned: Plan) -> list[str]:
+    """Return the sizes that a plan needs, as parameters of a function."""
+    needed = sizes_of(planned)
     return [size for size in ("m", "n", "k", "batch") if size in needed]
 
 

@@ -16,18 +16,18 @@ from mltune.export.block import (
     Block,
     Guard,
     block_of,
+    compare_used,
     compared,
     features_of,
     returned,
 )
-from mltune.export.formulas import plan
+from mltune.export.formulas import Count, plan
 from mltune.export.python.text import DIALECT
 from mltune.export.template import fill
 from mltune.selector import MOST_EXTENT, Selector, TimeFormula, padding, work_limit
-from mltune.selector.rest import rest_expression, rest_tile
 from mltune.selector.rival import MOST_TIME, SHIFT
 from mltune.selector.rival import PARTS as SHARE_PARTS
-from mltune.selector.tiling import CAP, CAPPED, PARTS, Tiling, tiling
+from mltune.selector.tiling import CAP, CAPPED, WANTED, Tiling, tiling
 from mltune.space.expression import Name, Node, Number, Operation, names, product
 
 _SIZES = ("m", "n", "k", "batch")
@@ -44,19 +44,19 @@ def exact_sizes(selector: Selector) -> str:
 
 def body(selector: Selector) -> str:
     """Return the statements that choose for sizes outside the map."""
-    usual = {
-        size: _within(selector.formulas) if selector.formulas else "_LIMIT" for size in _SIZES
-    }
     asked = features_of(selector.tree)
     capped = {name: size for name, size in CAPPED.items() if name in asked}
-    if not selector.formulas:
-        usual |= dict.fromkeys(capped.values(), CAP)
     lines = [f"    {name} = {size}" for name, size in capped.items()]
-    lines += [
-        "    usual = " + " and ".join(f"0 <= {size} <= {most}" for size, most in usual.items()),
-        "    if not usual:",
-        "        m, n, k, batch = (min(max(size, 0), _LIMIT) for size in (m, n, k, batch))",
-    ]
+    if selector.formulas:
+        most = _within(selector.formulas)
+        usual = " and ".join(f"0 <= {size} <= {most}" for size in _SIZES)
+        lines += [f"    usual = {usual}", "    if not usual:"]
+    else:
+        most_usual = f"< {CAP}" if capped else "<= _LIMIT"
+        lines.append(f"    if not 0 <= {' | '.join(_SIZES)} {most_usual}:")
+    lines.append(
+        "        m, n, k, batch = (min(max(size, 0), _LIMIT) for size in (m, n, k, batch))"
+    )
     lines += [f"        {name} = min({size}, {CAP})" for name, size in capped.items()]
     if selector.formulas:
         lines += _by_time(selector)
@@ -73,7 +73,7 @@ def compared_kernels(selector: Selector) -> str:
     for number in numbers:
         planned = plan([selector.teacher[number]], halves=False)
         lines = [f"def _time_{number}(m: int, n: int, k: int, batch: int) -> int:"]
-        lines += [f"    {count.name} = {DIALECT.text(count.value)}" for count in planned.counts]
+        lines += [f"    {count.name} = {_counted(count)}" for count in planned.counts]
         time = textwrap.fill(DIALECT.text(planned.times[0]), 84)
         lines += ["    return (", textwrap.indent(time, " " * 8), "    )"]
         functions.append("\n".join(lines))
@@ -135,16 +135,13 @@ def _condition(guard: Guard, known: set[str]) -> Node:
         known.add(name)
         return Operation(":=", (Name(name), value))
 
-    def cover(word: str, size: str, part: int) -> Node:
-        return Name(size) if part == 1 else once(f"{word}_{part}", _cover(Name(size), part))
-
     def tiles(counted: Tiling) -> Node:
         name = f"tiles_{counted.rows}x{counted.columns}"
         if name in known:
             return Name(name)
-        rows = cover("rows", "capped_m", counted.rows)
-        columns = cover("columns", "capped_n", counted.columns)
-        return once(name, product(rows, columns, Name("capped_batch")))
+        columns = product(_cover(Name("capped_n"), counted.columns), Name("capped_batch"))
+        rows = once(f"rows_{counted.rows}", _cover(Name("capped_m"), counted.rows))
+        return once(name, product(once(f"columns_{counted.columns}", columns), rows))
 
     def waves(counted: Tiling) -> Node:
         if counted.slots == 1:
@@ -152,32 +149,37 @@ def _condition(guard: Guard, known: set[str]) -> Node:
         name = f"waves_{counted.rows}x{counted.columns}_{counted.slots}"
         return Name(name) if name in known else once(name, _cover(tiles(counted), counted.slots))
 
-    compare, threshold = "<=" if guard.at_most else ">", Number(guard.threshold)
+    threshold = Number(guard.threshold)
     value = FEATURE_VALUES.get(guard.feature)
     if value is not None:
-        return Operation(compare, (once(guard.feature, value), threshold))
+        return guard.compare(once(guard.feature, value), threshold)
     counted = tiling(guard.feature)
     if counted is None:
-        tile = rest_tile(guard.feature)
-        rest = Name(guard.feature) if tile is None else rest_expression(tile)
-        return Operation(compare, (rest, threshold))
+        return guard.condition
     if counted.kind == "tiles":
-        return Operation(compare, (tiles(counted), threshold))
+        return guard.compare(tiles(counted), threshold)
     if counted.kind == "waves":
-        return Operation(compare, (waves(counted), threshold))
+        return guard.compare(waves(counted), threshold)
     if counted.kind == "idle":
         missing = Operation("-", (Number(0), tiles(counted)))
-        return Operation(compare, (Operation("%", (missing, Number(counted.slots))), threshold))
-    # x // (y + 1) <= t without a division: x <= (t + 1) * y + t
-    wanted = once("wanted", product(*map(Name, CAPPED), Number(PARTS)))
-    places = (guard.threshold + 1) * counted.slots * counted.rows * counted.columns
-    most = Operation("+", (product(waves(counted), Number(places)), threshold))
-    return Operation(compare, (wanted, most))
+        return guard.compare(Operation("%", (missing, Number(counted.slots))), threshold)
+    wanted = once("wanted", WANTED)
+    return compare_used(guard, counted, waves(counted), wanted)
 
 
 def _cover(size: Node, part: int) -> Node:
     """Return size / part, rounded up: faster in Python than two changes of sign."""
+    if part == 1:
+        return size
     return Operation("//", (Operation("+", (size, Number(part - 1))), Number(part)))
+
+
+def _counted(count: Count) -> str:
+    """Write the value of a count."""
+    match count.value:
+        case Operation("ceil_div", (size, Number(part))):
+            return DIALECT.text(_cover(size, part))
+    return DIALECT.text(count.value)
 
 
 def _within(formulas: Sequence[TimeFormula]) -> int:
@@ -199,7 +201,7 @@ def _by_time(selector: Selector) -> Iterator[str]:
     yield "    if usual or ("
     yield textwrap.indent(_work_within(pad, limit), " " * 8)
     yield "    ):"
-    yield from (f"        {count.name} = {DIALECT.text(count.value)}" for count in planned.counts)
+    yield from (f"        {count.name} = {_counted(count)}" for count in planned.counts)
     for number, time in enumerate(planned.times):
         name = "time" if number else "least"
         yield f"        {name} = ("

@@ -34,40 +34,39 @@ static int64_t product(int64_t x, int64_t y)
 
 static uint64_t hash_of(const mltune_sgemm_nn_problem *problem)
 {
-    const uint64_t factor = 0x9e3779b97f4a7c15u;
-    uint64_t hash = (uint64_t)problem->m * factor;
-
-    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->n) * factor;
-    hash = (hash ^ (hash >> 32) ^ (uint64_t)problem->k) * factor;
-    return (hash ^ (hash >> 32) ^ (uint64_t)problem->batch) * factor;
+    return (uint64_t)problem->m * 0x9e3779b97f4a7c15u + (uint64_t)problem->n * 0xc2b2ae3d27d4eb4fu +
+        (uint64_t)problem->k * 0x165667b19e3779f9u + (uint64_t)problem->batch * 0xd6e8feb86659fd93u;
 }
 
-/* The sizes that were tuned for: m, n, k, in ascending order, and the kernel of each. */
-static const struct exact_size {
-    int32_t extents[3];
-    int kernel;
-} exact_sizes[] = {
-    {{64, 64, 64}, 0},
-    {{1024, 1024, 1024}, 1},
+/* The sizes that were tuned for: m, n, k, in ascending order. */
+static const int32_t exact_sizes[][3] = {
+    {64, 64, 64},
+    {1024, 1024, 1024},
+};
+
+/* The kernel of each. */
+static const unsigned char exact_kernels[] = {
+    0, 1
 };
 
 /* The place of each, counted from 1, where its hash says, or in the next free field; 0 is free. */
 static const unsigned short exact_places[4] = {
-    1, 2, 0, 0
+    0, 0, 1, 2
 };
 
-static const struct exact_size *look_up(const mltune_sgemm_nn_problem *problem)
+/* The kernel of an exact size; -1 for any other. */
+static int look_up(const mltune_sgemm_nn_problem *problem)
 {
     size_t field = (size_t)(hash_of(problem) >> 62);
 
     for (; exact_places[field] != 0; field = (field + 1) % 4) {
-        const struct exact_size *const found = &exact_sizes[exact_places[field] - 1];
+        const int32_t *const found = exact_sizes[exact_places[field] - 1];
 
-        if (found->extents[0] == problem->m && found->extents[1] == problem->n &&
-            found->extents[2] == problem->k && problem->batch == 1)
-            return found;
+        if (found[0] == problem->m && found[1] == problem->n && found[2] == problem->k &&
+            problem->batch == 1)
+            return exact_kernels[exact_places[field] - 1];
     }
-    return NULL;
+    return -1;
 }
 
 static int choose(const mltune_sgemm_nn_problem *problem, const char **reason)
@@ -77,11 +76,11 @@ static int choose(const mltune_sgemm_nn_problem *problem, const char **reason)
     const int64_t k = at_least(0, problem->k);
     const int64_t mn = product(m, n);
     const int64_t k_per_m = k / at_least(1, m);
-    const struct exact_size *exact = look_up(problem);
+    const int exact = look_up(problem);
 
-    if (exact != NULL) {
+    if (exact >= 0) {
         *reason = "exact size";
-        return exact->kernel;
+        return exact;
     }
     *reason = "tree";
     if (mn <= 4096) {

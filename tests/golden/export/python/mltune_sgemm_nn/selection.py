@@ -38,8 +38,7 @@ def select(m: int, n: int, k: int, batch: int = 1) -> int:
 
 
 def _by_rule(m: int, n: int, k: int, batch: int) -> int:
-    usual = 0 <= m <= _LIMIT and 0 <= n <= _LIMIT and 0 <= k <= _LIMIT and 0 <= batch <= _LIMIT
-    if not usual:
+    if not 0 <= m | n | k | batch <= _LIMIT:
         m, n, k, batch = (min(max(size, 0), _LIMIT) for size in (m, n, k, batch))
     if m * n <= 4096:
         if k // max(m, 1) <= 15:
