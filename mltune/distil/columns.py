@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,16 @@ from mltune.selector.tiling import CAP, MOST_USED, Tiling
 _ALIGNMENTS = (2, 4, 8)
 _PRODUCTS = {"m": (0,), "n": (1,), "k": (2,), "mn": (0, 1), "mk": (0, 2), "nk": (1, 2)}
 
+Multiples = tuple[int, int, int]
 Columns = dict[str, NDArray[np.int64]]
+
+
+def _halved(multiples: Multiples) -> Iterator[Multiples]:
+    """Yield multiples, half of them, and so on: narrower accesses that still suit all rows."""
+    while max(multiples) > 1:
+        yield multiples
+        m, n, k = (max(each // 2, 1) for each in multiples)
+        multiples = (m, n, k)
 
 
 def columns(formulas: Sequence[TimeFormula], sizes: NDArray[np.float64]) -> Columns:
@@ -38,9 +47,9 @@ def columns(formulas: Sequence[TimeFormula], sizes: NDArray[np.float64]) -> Colu
             tile = (*(alignment if at == axis else 1 for at in range(3)),)
             found[rest_name((tile[0], tile[1], tile[2]))] = extents[:, axis] % alignment
     m, n, batch = np.minimum(extents[:, [0, 1, 3]], CAP).T
+    for multiples in sorted({each for formula in formulas for each in _halved(formula.multiples)}):
+        found[rest_name(multiples)] = (extents[:, :3] % np.array(multiples)).sum(axis=1)
     for formula in formulas:
-        multiples = np.array(formula.multiples)
-        found[rest_name(formula.multiples)] = (extents[:, :3] % multiples).sum(axis=1)
         rows, wide = formula.rows, formula.columns
         tiles = -(-m // rows) * -(-n // wide) * batch
         found[Tiling("tiles", rows, wide).name] = tiles
