@@ -52,13 +52,13 @@ to the teacher, with 0.6 0.24 %, in 1.7 times the time.
 LEAST_CHANCE = 0.05
 """The least probability that a size is kept."""
 
-MOST_LEAVES, LEAST_LEAVES = 1700, 500
-"""Before pruning: without sizes in the map, and at least. Two sizes take the room of a leaf.
+MOST_LEAVES, LEAST_LEAVES, LEAVES_FOR_SIZE = 1720, 500, 0.6
+"""Before pruning: without sizes in the map, and at least, and the leaves whose room a size takes.
 
-Then tree and map of 30 kernels and 419 sizes take 57 to 61 KiB on x86-64 (gcc 12, -O2). With 1,100
-leaves a tree lost 0.24 % to its teacher on sizes near measured ones and had 0.983 of the best known
-speed on held-out ones, with 1,400 0.22 % and 0.984, with 1,800 0.20 % and 0.985, with 2,500 0.18 %
-and 0.986 (hgemm on an H200, split 100).
+Then tree and map of 30 kernels take 57 to 61 KiB with 419 sizes and 63 with 541 on x86-64 (gcc 12,
+-O2). With 1,100 leaves a tree lost 0.24 % to its teacher on sizes near measured ones and had 0.983
+of the best known speed on held-out ones, with 1,400 0.22 % and 0.984, with 1,800 0.20 % and 0.985,
+with 2,500 0.18 % and 0.986 (hgemm on an H200, split 100).
 """
 
 GROWN_PART, LEAST_GROWN = 3, 8_000
@@ -246,7 +246,8 @@ class _Course:
             logs += [] if lesson.logs is None else [lesson.logs]
         assert thresholds is not None
         ranks, costs, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
-        most_leaves = max(MOST_LEAVES - len(table.sizes) // 2, LEAST_LEAVES)
+        taken = round(LEAVES_FOR_SIZE * len(table.sizes))
+        most_leaves = max(MOST_LEAVES - taken, LEAST_LEAVES)
         times = np.concatenate(logs) if logs else None
         return cls(thresholds, ranks, costs, counts, times, seed, most_leaves)
 

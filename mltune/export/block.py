@@ -52,10 +52,9 @@ class Guard:
     def condition(self) -> Node:
         """The condition; features are variables of their names."""
         counted = tiling(self.feature)
-        if counted is not None and counted.kind == "used":
+        if counted is not None and counted.kind == "used" and counted.places <= _MOST_PLACES:
             waves = replace(counted, kind="waves" if counted.slots > 1 else "tiles").expression
-            if counted.places <= _MOST_PLACES:
-                return compare_used(self, counted, waves, WANTED)
+            return compare_used(self, counted, waves, WANTED)
         return self.compare(_value(self.feature), Number(self.threshold))
 
     def compare(self, value: Node, threshold: Node) -> Node:
