@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mltune.export.expression import Dialect
 from mltune.selector import Leaf, Split, Tree, depth, ends, nodes
@@ -53,8 +53,7 @@ class Guard:
         """The condition; features are variables of their names."""
         counted = tiling(self.feature)
         if counted is not None and counted.kind == "used" and counted.places <= _MOST_PLACES:
-            waves = replace(counted, kind="waves" if counted.slots > 1 else "tiles").expression
-            return compare_used(self, counted, waves, WANTED)
+            return compare_used(self, counted, counted.waves, WANTED)
         return self.compare(_value(self.feature), Number(self.threshold))
 
     def compare(self, value: Node, threshold: Node) -> Node:

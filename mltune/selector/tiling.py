@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mltune.space.expression import Name, Node, Number, Operation, product
@@ -68,20 +68,22 @@ class Tiling:
         return self.slots * self.rows * self.columns
 
     @property
-    def expression(self) -> Node:
-        """The feature as an expression of the sizes of `CAPPED`."""
+    def waves(self) -> Node:
+        """How many waves there are, as an expression of the sizes of `CAPPED`."""
         rows = Operation("ceil_div", (Name("capped_m"), Number(self.rows)))
         tiles = product(columns_of(self.columns), rows)
-        slots = Number(self.slots)
-        if self.kind == "tiles":
-            return tiles
-        if self.kind == "waves":
-            return Operation("ceil_div", (tiles, slots))
+        return Operation("ceil_div", (tiles, Number(self.slots))) if self.slots > 1 else tiles
+
+    @property
+    def expression(self) -> Node:
+        """The feature as an expression of the sizes of `CAPPED`."""
+        if self.kind in ("tiles", "waves"):
+            return self.waves
         if self.kind == "used":
-            waves = Operation("ceil_div", (tiles, slots)) if self.slots > 1 else tiles
-            places = product(waves, Number(self.places))
+            places = product(self.waves, Number(self.places))
             wanted = product(WANTED, Number(PARTS))
             return Operation("//", (wanted, Operation("+", (places, Number(1)))))
+        slots, tiles = Number(self.slots), replace(self, slots=1).waves
         missing = Operation("-", (slots, Operation("%", (tiles, slots))))
         return Operation("%", (missing, slots))
 

@@ -137,10 +137,15 @@ def names(node: Node) -> frozenset[str]:
 
 def substitute(node: Node, replacements: Mapping[str, Node]) -> Node:
     """Replace every name in `replacements` by its tree."""
-    if isinstance(node, Name):
-        return replacements.get(node.text, node)
+    return replaced(node, {Name(name): tree for name, tree in replacements.items()})
+
+
+def replaced(node: Node, replacements: Mapping[Node, Node]) -> Node:
+    """Replace every part of an expression that is in `replacements`, the largest parts first."""
+    if node in replacements:
+        return replacements[node]
     if isinstance(node, Operation):
-        operands = tuple(substitute(operand, replacements) for operand in node.operands)
+        operands = tuple(replaced(operand, replacements) for operand in node.operands)
         return Operation(node.operator, operands)
     return node
 
