@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mltune.export.expression import Dialect
 from mltune.selector import Leaf, Split, Tree, depth, ends, nodes
-from mltune.selector.rest import rest_expression, rest_tile
+from mltune.selector.rest import any_rest, rest_expression, rest_tile
 from mltune.selector.tiling import CAP, CAPPED, PARTS, WANTED, Tiling, tiling
 from mltune.space.expression import Name, Node, Number, Operation, names, product
 
@@ -54,7 +54,9 @@ class Guard:
         counted = tiling(self.feature)
         if counted is not None and counted.kind == "used" and counted.places <= _MOST_PLACES:
             return compare_used(self, counted, counted.waves, WANTED)
-        return self.compare(_value(self.feature), Number(self.threshold))
+        tile = rest_tile(self.feature)
+        value = any_rest(tile) if tile and not self.threshold else _value(self.feature)
+        return self.compare(value, Number(self.threshold))
 
     def compare(self, value: Node, threshold: Node) -> Node:
         """Return the condition on any expression of value and threshold."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from mltune.space.expression import Name, Node, Number, Operation, Word
 
-_LEVELS = {"<=": 3, ">": 3, "+": 4, "-": 4, "*": 5, "//": 5, "%": 5}
+_LEVELS = {"|": 1, "&": 2, "<=": 3, ">": 3, "+": 4, "-": 4, "*": 5, "//": 5, "%": 5}
 _INSIDE, _ATOM = 0, 9
 
 EXTENT_NAMES = {"i": "rows", "j": "columns", "l": "terms", "z": "batch", "u": "units"}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from mltune.selector import TimeFormula
 from mltune.selector.formula import BLOCK
+from mltune.selector.rest import any_rest
 from mltune.space.expression import Name, Node, Number, Operation, chain, names, product
 
 
@@ -116,6 +117,5 @@ def _sum(terms: Sequence[Node]) -> Node:
 def _is_odd(multiples: tuple[int, int, int]) -> tuple[str, Node]:
     """Return the name and the value of a flag: whether a size is no multiple of these."""
     asked = [(size, multiple) for size, multiple in zip("mnk", multiples, strict=True)]
-    rests = [Operation("%", (Name(x), Number(multiple))) for x, multiple in asked if multiple > 1]
     name = "_".join(f"{size}{multiple}" for size, multiple in asked if multiple > 1)
-    return f"odd_{name}", Operation("flag", (Operation(">", (chain("+", rests), _ZERO)),))
+    return f"odd_{name}", Operation("flag", (Operation(">", (any_rest(multiples), _ZERO)),))

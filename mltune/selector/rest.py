@@ -34,3 +34,15 @@ def rest_expression(tile: Tile) -> Node:
     asked = [(size, extent) for size, extent in pairs if extent > 1] or pairs[:1]
     rests = [Operation("%", (Name(size), Number(extent))) for size, extent in asked]
     return chain("+", rests)
+
+
+def any_rest(tile: Tile) -> Node:
+    """Return an expression that is 0 if the feature is 0, and else positive.
+
+    It reads the last bits of all extents at once, where the tile's are one power of two.
+    """
+    asked = {extent for extent in tile if extent > 1}
+    if len(asked) != 1 or (extent := asked.pop()) & (extent - 1):
+        return rest_expression(tile)
+    sizes = [Name(size) for size, each in zip("mnk", tile, strict=True) if each > 1]
+    return Operation("&", (chain("|", sizes), Number(extent - 1)))

@@ -73,12 +73,17 @@ OPERATORS: dict[str, Callable[..., Value]] = {
     "*": operator.mul,
     "//": operator.floordiv,
     "%": operator.mod,
+    "|": operator.or_,
+    "&": operator.and_,
     "negate": operator.neg,
     "min": min,
     "max": max,
     "ceil_div": ceil_div,
 }
-"""The function of each operator; `and` and `or` take conditions only."""
+"""The function of each operator; `and` and `or` take conditions only, `|` and `&` whole numbers.
+
+Spaces know neither `|` nor `&`.
+"""
 
 
 def chain(symbol: str, operands: Iterable[Node]) -> Node:

@@ -1,10 +1,13 @@
 """Conditions of nested ifs say the same as the features that they are made from."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from mltune.export.block import Block, Guard
 from mltune.selector import INT64_MAX, Leaf
+from mltune.selector.rest import rest_name
 from mltune.selector.tiling import CAP, tiling
 from mltune.space.expression import evaluate
 
@@ -41,3 +44,18 @@ def test_the_used_share_is_compared_without_a_division_and_without_an_overflow(
                 assert ("//" in str(condition)) == (counted.places > 2**50)
                 for side in getattr(condition, "operands", ()):
                     assert abs(evaluate(side, values)) <= INT64_MAX
+
+
+@pytest.mark.parametrize(
+    "tile", [(4, 4, 1), (8, 1, 1), (1, 1, 2), (2, 2, 2), (4, 8, 1), (3, 3, 1), (6, 1, 4)]
+)
+@pytest.mark.parametrize("at_most", [True, False])
+def test_whether_a_tile_leaves_a_rest_is_read_from_the_bits_of_all_extents(
+    tile: tuple[int, int, int], at_most: bool
+) -> None:
+    condition = Guard(rest_name(tile), at_most, 0, _LEAF).condition
+    assert ("%" not in str(condition)) == (tile in [(4, 4, 1), (8, 1, 1), (1, 1, 2), (2, 2, 2)])
+    extents = (0, 1, 2, 3, 4, 6, 7, 8, 12, 24, 2**31 - 1, 2**40)
+    for m, n, k in product(extents, repeat=3):
+        whole = m % tile[0] == 0 and n % tile[1] == 0 and k % tile[2] == 0
+        assert bool(evaluate(condition, {"m": m, "n": n, "k": k})) == (whole == at_most)

@@ -98,8 +98,14 @@ static int has_time(uint64_t m, uint64_t n, uint64_t k, uint64_t batch)
 """
 
 _TIME_OF = """\
+#if defined(__GNUC__)
+#define RARELY __attribute__((cold)) /* compiled for size */
+#else
+#define RARELY
+#endif
+
 /* What a kernel is expected to take, in femtoseconds, where `has_time` says so. */
-static uint64_t time_of({parameters})
+RARELY static uint64_t time_of({parameters})
 {{
     switch (kernel) {{
 {cases}
