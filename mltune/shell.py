@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 
 
@@ -13,7 +14,19 @@ def command(*words: str | Path) -> str:
     )
 
 
+def pip_path(folder: Path) -> str:
+    """Quote a folder for `pip install`, which takes a name without a slash for a package's."""
+    return shell_path(folder) if len(folder.parts) > 1 else shlex.quote(f"./{folder}")
+
+
 def shell_path(path: Path) -> str:
     """Quote a path for a shell's command."""
     text = str(path)
     return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
+def no_c_compiler() -> str:
+    """Return what to install before `make` builds exported C; empty if nothing is missing."""
+    if shutil.which("make") and any(map(shutil.which, ("cc", "gcc", "clang"))):
+        return ""
+    return "first install a C compiler and make (Debian: gcc make ocl-icd-opencl-dev)"

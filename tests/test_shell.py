@@ -8,7 +8,7 @@ import pytest
 
 from mltune.problem import Contraction, Precision, parse_problem_type
 from mltune.selector import Leaf, PortfolioKernel, Selector
-from mltune.shell import command, shell_path
+from mltune.shell import command, no_c_compiler, pip_path, shell_path
 from mltune.space.config import Config
 from mltune.workflow.export import next_command
 
@@ -24,6 +24,26 @@ def test_a_path_is_one_word_and_no_option(name: str) -> None:
 
 def test_plain_paths_stay_as_they_are() -> None:
     assert shell_path(Path("runs/a-b_c.d")) == "runs/a-b_c.d"
+
+
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [("tuned-python", "./tuned-python"), ("-a b", "'./-a b'"), ("a/b", "a/b"), ("/a", "/a")],
+)
+def test_pip_takes_a_folder_for_no_package_of_an_index(folder: str, expected: str) -> None:
+    assert pip_path(Path(folder)) == expected
+
+
+@pytest.mark.parametrize(
+    ("installed", "is_lacking"),
+    [((), True), (("make",), True), (("cc",), True), (("make", "clang"), False)],
+)
+def test_a_missing_c_compiler_is_named(
+    installed: tuple[str, ...], is_lacking: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mltune.shell.shutil.which", lambda name: name in installed or None)
+
+    assert ("Debian: gcc make" in no_c_compiler()) is is_lacking
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "mltune devices --json"
 _SEARCH = "mltune search --budget 60 --device auto"
-_DOCTOR = "install another driver; mltune devices --doctor names the command"
+_DOCTOR = "mltune devices --doctor, which prints the command that fixes it"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

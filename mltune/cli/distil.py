@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NAMED = 3
 """Sizes that are named for each reason; --json has all."""
 
-EXAMPLE = "mltune distil runs/2026-11-21-sgemm-nn-nvidia-h200 --max-kernels 8"
+EXAMPLE = "mltune distil runs/2026-11-21-sgemm-nn-nvidia-h200 --max-kernels 8 -o h200"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -67,7 +67,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export, and print what was written."""
-    from mltune.shell import shell_path
+    from mltune.shell import no_c_compiler, pip_path, shell_path
     from mltune.workflow.export import export_selectors
 
     result = export_selectors(
@@ -93,5 +93,9 @@ def run(args: argparse.Namespace) -> int:
     for folder, count in kernels.items():
         print(f"{folder}/: {counted(count, 'kernel')}")
     if args.lang in _NEXT:
-        print(f"\nnext: {_NEXT[args.lang].format(folder=shell_path(args.output))}")
+        place = (pip_path if args.lang == "python" else shell_path)(args.output)
+        print()
+        if args.lang == "c" and (lacking := no_c_compiler()):
+            print(lacking)
+        print(f"next: {_NEXT[args.lang].format(folder=place)}")
     return 0

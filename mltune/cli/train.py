@@ -9,7 +9,7 @@ from mltune.cli.output import ProgressBar, print_json, print_table
 from mltune.cli.parser import whole
 from mltune.counted import counted
 
-EXAMPLE = "mltune train runs/2026-11-21-sgemm-nn-nvidia-h200"
+EXAMPLE = "mltune train runs/2026-11-21-sgemm-nn-nvidia-h200 -o h200"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -100,6 +100,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _print(result: TuneResult) -> None:
+    from mltune.shell import no_c_compiler
     from mltune.workflow.tune_report import REPORT_NAME, gain_lines, left_lines, program_lines
 
     if not result.tuned:
@@ -126,3 +127,5 @@ def _print(result: TuneResult) -> None:
     for line in (*program_lines(result), *left_lines(result)):
         print(line)
     print(f"report: {result.folder / REPORT_NAME}")
+    if any(each.language == "c" for each in result.libraries) and (lacking := no_c_compiler()):
+        print(lacking)

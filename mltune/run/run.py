@@ -235,7 +235,9 @@ def read_info(folder: Path) -> RunInfo:
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such run folder")
     if not path.exists():
-        raise UsageError(f"{folder}: is no run folder (it has no {INFO_NAME})")
+        raise UsageError(
+            f"{folder}: is no run folder (it has no {INFO_NAME}, which `mltune search` writes)"
+        )
     return _parse_info(path)
 
 

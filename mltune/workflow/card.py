@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mltune.distil import RegretRow
+from mltune.errors import UsageError
 from mltune.export.plain import plain
 from mltune.problem import problem_type_name
 from mltune.selector import Selector, depth
@@ -39,7 +40,7 @@ Speed of the chosen kernel / best known, on {sizes} sizes, each judged by a fit 
 {command}
 ```
 
-Made by `mltune distil {runs}`. Licence: that of mltune, Apache-2.0.
+Made by {made_by}. Licence: that of mltune, Apache-2.0.
 """
 
 
@@ -64,9 +65,24 @@ def card(
         rules="\n".join(_rule(row) for row in rows),
         chooses="a map of the measured sizes, then " + _rule_of(selector),
         command=next_command(selector, folder),
-        runs=" ".join(map(shell_path, runs)),
+        made_by=_made_by(runs),
         speeds=", ".join(f"{each.label} in {each.seconds * 1e3:.3g} ms" for each in speeds),
     )
+
+
+def refuse_pack_of_others(folder: Path, runs: Sequence[Path]) -> None:
+    """Protect a pack in the default folder, such as one that ships, from results of other runs.
+
+    Raises:
+        UsageError: when the card in the folder does not say that it was made of these runs.
+    """
+    card_file = folder / CARD_NAME
+    if card_file.is_file() and _made_by(runs) not in card_file.read_text(encoding="utf-8"):
+        raise UsageError(f"{folder}: holds a pack of other runs; name another folder: -o mine")
+
+
+def _made_by(runs: Sequence[Path]) -> str:
+    return f"`mltune distil {' '.join(map(shell_path, runs))}`"
 
 
 def _rule_of(selector: Selector) -> str:

@@ -274,7 +274,7 @@ def _introduction(objective: Objective, options: SearchOptions) -> Iterator[str]
     if (host := Host.here()).is_busy:
         yield (
             f"other work keeps the processor busy: a load of {host.load:.1f} on "
-            f"{host.cores} cores (see mltune devices --environment)"
+            f"{counted(host.cores, 'core')} (see mltune devices --environment)"
         )
 
 

@@ -86,7 +86,7 @@ def tune(options: TuneOptions, show: Show, note: Note) -> TuneResult:
     make_folder(options.folder)
     write_state(state, options.folder)
     if (host := Host.here()).is_busy:
-        busy = f"a load of {host.load:.1f} on {host.cores} cores"
+        busy = f"a load of {host.load:.1f} on {counted(host.cores, 'core')}"
         note(f"other work keeps the processor busy: {busy}")
     try:
         return TuneSession(options.folder, state, entry, show, note).run()

@@ -136,6 +136,10 @@ def read_state(folder: Path) -> TuneState:
         UsageError: when there is none, or it is damaged.
     """
     path = folder / STATE_NAME
+    if not path.exists():
+        raise UsageError(
+            f"{folder}: holds no {STATE_NAME}, which `mltune tune` without --resume writes"
+        )
     try:
         found = Fields(parse_json(read_text(path)))
         if found.whole("format") != _FORMAT:

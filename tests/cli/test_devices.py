@@ -8,7 +8,7 @@ from mltune.device import DeviceEntry
 from tests.cli.conftest import Command
 from tests.devices import CPU
 
-SEARCH, DOCTOR = "mltune search", "install another driver; mltune devices --doctor"
+SEARCH, DOCTOR = "mltune search", "next: mltune devices --doctor"
 
 
 @pytest.mark.parametrize(

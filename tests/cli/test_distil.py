@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,3 +81,26 @@ def test_sizes_that_are_left_to_the_rule_are_named(mltune: Command, tmp_path: Pa
     assert sizes == ["35x8457x1760", "512x32x512", "1024x32x512", "2560x16x2560"]
     assert "4 sizes of the runs are no exact sizes, the rule answers:" in lines
     assert f"  {', '.join(sizes[:3])}, and 1 more: {reason}" in lines
+
+
+def test_the_default_folder_keeps_a_pack_of_other_runs(
+    mltune: Command, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "other"):
+        shutil.copytree(finished_run, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert mltune("distil", "one", "--method", "formulas").code == 0
+    (path,) = tmp_path.glob("models/*/*/selector.json")
+    before = path.read_bytes()
+
+    for verb in ("distil", "train"):
+        done = mltune(verb, "other")
+        assert (done.code, done.err) == (
+            2,
+            f"mltune: {path.parent.relative_to(tmp_path)}: holds a pack of other runs; name "
+            "another folder: -o mine\n",
+        )
+    assert path.read_bytes() == before
+    assert not (path.parent / "model.json").exists()
+    assert mltune("distil", "other", "--method", "formulas", "-o", path.parent).code == 0

@@ -191,7 +191,11 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     # Resuming a run.
     ("search --resume", 2, "there is no run to resume"),
     ("search --resume --run {new}", 2, "no such run folder"),
-    ("search --resume --run {wrong}/empty", 2, "is no run folder (it has no run.json)"),
+    (
+        "search --resume --run {wrong}/empty",
+        2,
+        "is no run folder (it has no run.json, which",
+    ),
     ("search --resume --run {wrong}/file", 2, "is a file; a run is named by its folder"),
     ("search --resume --run {run} --sizes 8x8x8", 2, "was begun with --sizes 16x16x16,"),
     ("search --resume --run {run} --sampler random", 2, "was begun with --sampler guided"),

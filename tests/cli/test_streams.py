@@ -98,10 +98,28 @@ def test_the_next_command_can_be_copied(
 
     distil = mltune("distil", "./-my run; touch x", "-o", "./-my selector.json")
     export = mltune("export", "./-my selector.json", "--lang", "python", "-o", "./-a b")
+    plain = mltune("export", "./-my selector.json", "--lang", "python", "-o", "plain")
     report = mltune("report", "./-my run; touch x", "-o", "r.html")
     again = mltune("search", "--resume", "--run", "./-my run; touch x")
 
     assert "next: mltune export './-my selector.json' --lang c -o tuned-c" in distil.out
     assert "next: pip install './-a b'" in export.out
+    assert "next: pip install ./plain" in plain.out
     assert "next: mltune distil './-my run; touch x'" in report.out
     assert "id: mltune replay './-my run; touch x' ID" in again.out
+
+
+@pytest.mark.parametrize("is_lacking", [True, False])
+def test_a_missing_c_compiler_is_named_before_the_next_command(
+    mltune: Command,
+    selector: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_lacking: bool,
+) -> None:
+    monkeypatch.setattr("mltune.shell.shutil.which", lambda name: None if is_lacking else name)
+
+    said = mltune("export", selector, "--lang", "c", "-o", tmp_path / "c").out.splitlines()
+
+    assert said[-1].startswith("next: make -C ")
+    assert said[-2].startswith("first install a C compiler and make") is is_lacking

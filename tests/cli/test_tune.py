@@ -240,7 +240,10 @@ def test_ctrl_c_in_the_comparison_leaves_the_library(
         (("--problems", "sgemm", "--time", "5x"), "must be a time above 0 such as 90s, 10m or 2h"),
         (("--for", "calls.csv", "--sizes", "8x8x8"), "--sizes: cannot go with --for"),
         (("--for", "nowhere.csv"), "nowhere.csv: "),
-        (("--resume", "-o", "nowhere"), "nowhere/tune.json: "),
+        (
+            ("--resume", "-o", "nowhere"),
+            "nowhere: holds no tune.json, which `mltune tune` ",
+        ),
     ],
 )
 def test_mistakes_are_one_line(mltune: Command, words: tuple[str, ...], message: str) -> None:

@@ -183,7 +183,7 @@ def test_a_read_only_folder_can_be_opened(
 def test_what_is_no_run_folder_is_one_exact_line(tmp_path: Path, folder: Path) -> None:
     assert refusal(lambda: Run.open(tmp_path / "no")) == f"{tmp_path}/no: no such run folder"
     assert refusal(lambda: Run.open(tmp_path)) == (
-        f"{tmp_path}: is no run folder (it has no run.json)"
+        f"{tmp_path}: is no run folder (it has no run.json, which `mltune search` writes)"
     )
     assert refusal(lambda: Run.open(folder / "run.db")) == (
         f"{folder}/run.db: is a file; a run is named by its folder"
