@@ -38,6 +38,45 @@ class Distilled:
     left_out: tuple[LeftOut, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class BestFit:
+    """The rule that ships, fitted to all sizes.
+
+    Attributes:
+        rule: as of `Distilled`.
+        rows: as of `Distilled`.
+    """
+
+    rule: str
+    fitted: Fitted
+    rows: tuple[RegretRow, ...]
+
+
+def fit_best(
+    table: TimeTable,
+    settings: Settings,
+    *,
+    method: str,
+    held_out: float,
+    on_step: Callable[[int, int], None],
+) -> BestFit:
+    """Judge every rule on sizes that it was not fitted to, and fit the best one to all sizes.
+
+    Args:
+        table: as of `distil`.
+        settings: of the fits.
+        method: as of `distil`; a named one is fitted even if another is better.
+        held_out: as of `distil`.
+        on_step: as of `distil`.
+    """
+    rows = regret_table(table, held_out=held_out, settings=settings, on_step=on_step)
+    by_rule = {row.rule: row for row in rows}
+    best, student = _best(by_rule, method, table, settings)
+    rule = best if method == AUTO else method
+    fitted = _fitted(rule, table, settings, student, by_rule[rule].losses if rows else ())
+    return BestFit(rule, fitted, tuple(_with_auto(rows, best)))
+
+
 @one_thread()
 def distil(
     table: TimeTable,
@@ -55,6 +94,7 @@ def distil(
     memory: Memory | None = None,
     conditions: Sequence[tuple[str, str]] = (),
     on_step: Callable[[int, int], None] = lambda done, total: None,
+    fit: Callable[..., BestFit] = fit_best,
 ) -> Distilled:
     """Choose a portfolio, fit a rule to all sizes, and measure what such a rule loses.
 
@@ -76,6 +116,7 @@ def distil(
         memory: of that device; None if it is not known.
         conditions: how the table was measured, as text for the selector's card.
         on_step: called with the number of sizes judged so far, and of all.
+        fit: `fit_best`, or a function that remembers its results, as it takes nearly all the time.
 
     Raises:
         UsageError: when a setting is out of range.
@@ -93,16 +134,12 @@ def distil(
         multiples=whole_vectors(contraction),
     )
     for_rule = replace(settings, max_kernels=max_kernels - reserved(every, table, settings))
-    rows = regret_table(table, held_out=held_out, settings=for_rule, on_step=on_step)
-    by_rule = {row.rule: row for row in rows}
-    best, student = _best(by_rule, method, table, for_rule)
-    rule = best if method == AUTO else method
-    regret = by_rule[rule].regret if rows else None
-    fitted = _fitted(rule, table, for_rule, student, by_rule[rule].losses if rows else ())
+    found = fit(table, for_rule, method=method, held_out=held_out, on_step=on_step)
+    regret = next((row.regret for row in found.rows if row.rule == found.rule), None)
     exact = exact_map(
         every,
         table,
-        fitted,
+        found.fitted,
         settings,
         efficiency=regret.geomean if regret else 0.0,
         is_joined=is_joined,
@@ -110,14 +147,14 @@ def distil(
     selector = Selector(
         contraction=contraction,
         portfolio=tuple(every.kernels[column] for column in exact.portfolio),
-        tree=fitted.tree,
-        formulas=fitted.formulas,
-        teacher=fitted.teacher,
+        tree=found.fitted.tree,
+        formulas=found.fitted.formulas,
+        teacher=found.fitted.teacher,
         exact=tuple(((*size,), kernel) for size, kernel in exact.kernels),
         regret=regret,
         conditions=(*conditions, *((("method", method),) if method != AUTO else ())),
     )
-    return Distilled(selector, rule, tuple(_with_auto(rows, best)), settings, exact.left_out)
+    return Distilled(selector, found.rule, found.rows, settings, exact.left_out)
 
 
 def _check(

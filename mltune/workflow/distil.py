@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mltune.distil import Distilled, LeftOut, RegretRow, TimeTable, distil
+from mltune.distil import Distilled, LeftOut, RegretRow, TimeTable, distil, fit_best
 from mltune.distil.best import beats_single
 from mltune.distil.known_rule import KNOWN, LEAST_TIMED, kept
 from mltune.distil.methods import AUTO, SINGLE
@@ -197,7 +197,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     output = options.output or recorded.model_folder
     path = output if output.suffix == ".json" else output / SELECTOR_NAME
     make_folder(path.parent)  # the next steps may take minutes
-    distilled = remembered(distil, "on_step")(
+    distilled = distil(
         table,
         recorded.contraction,
         every=every,
@@ -212,6 +212,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
         memory=memory_of(recorded.device, recorded.contraction),
         conditions=recorded.conditions,
         on_step=Steps("judge", show),
+        fit=remembered(fit_best, "on_step"),
     )
     fitted = distilled.rule
     if options.known is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mltune.distil import TimeTable, distil
+from mltune.distil import TimeTable, distil, fit_best
 from mltune.distil.fit import Settings
 from mltune.distil.portfolio import cover
 from mltune.distil.traffic import memory_of
@@ -215,6 +215,7 @@ def _selection(info: RunInfo, measurements: Sequence[Measurement], show: Show) -
         compute_units=info.device.compute_units,
         memory=memory_of(info.device, info.contraction),
         on_step=Steps("judge", show),
+        fit=remembered(fit_best, "on_step"),  # as `mltune distil` does
     )
     return Selection(
         selector=distilled.selector,
