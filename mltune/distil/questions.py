@@ -56,10 +56,13 @@ class Thresholds:
         return cls(below, above)
 
     def ranks(self, asked: Columns) -> Ranks:
-        """Return the bins of sizes, a row for each and a column for each feature."""
+        """Return the bins of sizes, a row for each and a column for each feature.
+
+        A value above all that were seen is in the last bin, as no split is beyond that.
+        """
         found = np.empty((len(next(iter(asked.values()))), len(self.below)), dtype=np.int16)
         for column, (name, below) in enumerate(self.below.items()):
-            found[:, column] = _bins(below, asked[name])
+            found[:, column] = np.minimum(_bins(below, asked[name]), len(below) - 1)
         return found
 
     def question(self, feature: int, rank: int) -> tuple[str, int]:

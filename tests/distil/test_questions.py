@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mltune.distil.questions import Questions, Thresholds
+from mltune.distil.questions import BINS, Questions, Thresholds
 from mltune.selector import Leaf, Split
 
 SIZES = 400
@@ -17,6 +17,12 @@ def test_a_bin_ends_between_its_largest_value_and_the_next_one() -> None:
 
     assert thresholds.ranks(asked).tolist() == [[0], [1], [1], [2]]
     assert [thresholds.question(0, rank) for rank in (0, 1)] == [("m", 6), ("m", 30)]
+
+
+def test_a_value_above_all_that_were_seen_is_in_the_last_bin() -> None:
+    thresholds = Thresholds.of({"m": np.arange(600), "n": np.arange(600)})
+    ranks = thresholds.ranks({"m": np.array([0, 700]), "n": np.array([0, 50_000])})
+    assert ranks.tolist() == [[0, 0], [BINS - 1, BINS - 1]]
 
 
 def test_each_question_is_asked_anew_where_that_saves() -> None:
