@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 from mltune.distil import RegretRow
-from mltune.errors import UsageError
 from mltune.export.plain import plain
 from mltune.problem import problem_type_name
 from mltune.selector import Selector, depth
 from mltune.selector.speeds import Speed
 from mltune.shell import shell_path
 from mltune.workflow.export import next_command
+
+_log = logging.getLogger(__name__)
 
 CARD_NAME = "README.md"
 
@@ -70,15 +72,11 @@ def card(
     )
 
 
-def refuse_pack_of_others(folder: Path, runs: Sequence[Path]) -> None:
-    """Protect a pack in the default folder, such as one that ships, from results of other runs.
-
-    Raises:
-        UsageError: when the card in the folder does not say that it was made of these runs.
-    """
+def warn_of_others(folder: Path, runs: Sequence[Path]) -> None:
+    """Say so, before the fits, if other runs' pack in the default folder will be replaced."""
     card_file = folder / CARD_NAME
     if card_file.is_file() and _made_by(runs) not in card_file.read_text(encoding="utf-8"):
-        raise UsageError(f"{folder}: holds a pack of other runs; name another folder: -o mine")
+        _log.warning("%s: replaces a pack of other runs; with -o NAME it stays", folder)
 
 
 def _made_by(runs: Sequence[Path]) -> str:

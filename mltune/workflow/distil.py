@@ -30,7 +30,7 @@ from mltune.selector.speeds import write_speeds
 from mltune.space import Config
 from mltune.tuning.progress import Show, Steps
 from mltune.workflow.advice import advice
-from mltune.workflow.card import CARD_NAME, card, refuse_pack_of_others
+from mltune.workflow.card import CARD_NAME, card, warn_of_others
 from mltune.workflow.expected_times import rule_table
 from mltune.workflow.export import next_command
 from mltune.workflow.known_pack import judging_table, usable
@@ -176,8 +176,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     """Distil the measurements of runs and write the selector.
 
     Raises:
-        UsageError: when a run cannot be read, a setting is out of range, the output is a run, or
-            the default output a pack of other runs.
+        UsageError: when a run cannot be read, a setting is out of range, or the output is a run.
         NoCorrectConfigError: when no kernel of the runs was right.
         MltuneError: when the selector cannot be written.
     """
@@ -193,7 +192,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     table = rule_table(rows, recorded.infos).called(counts)
     every = TimeTable.from_measurements(rows, sparse=True).called(counts)
     if options.output is None:
-        refuse_pack_of_others(recorded.model_folder, options.runs)
+        warn_of_others(recorded.model_folder, options.runs)
     output = options.output or recorded.model_folder
     path = output if output.suffix == ".json" else output / SELECTOR_NAME
     make_folder(path.parent)  # the next steps may take minutes

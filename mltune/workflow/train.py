@@ -12,7 +12,7 @@ from mltune.errors import UsageError
 from mltune.files import make_folder
 from mltune.tuning.progress import Show, Steps, ignore_progress
 from mltune.workflow.candidates import Candidates
-from mltune.workflow.card import refuse_pack_of_others
+from mltune.workflow.card import warn_of_others
 from mltune.workflow.recorded import Recorded, read_runs
 
 
@@ -62,15 +62,14 @@ def train(
         show: called with the progress.
 
     Raises:
-        UsageError: when a run cannot be read, the runs do not belong together, or the usual
-            folder holds a pack of other runs.
+        UsageError: when a run cannot be read, or the runs do not belong together.
         NoCorrectConfigError: when no measurement succeeded.
         MltuneError: when the model cannot be written.
     """
     recorded = read_runs(runs, show)
     more = [_other(folder, recorded) for folder in others]
     if output is None:
-        refuse_pack_of_others(recorded.model_folder, runs)
+        warn_of_others(recorded.model_folder, runs)
     folder = output or recorded.model_folder
     make_folder(folder)  # the next steps may take minutes
     measurements, device = recorded.measurements, recorded.device
