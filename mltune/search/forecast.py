@@ -17,6 +17,8 @@ _DRAWS = 256
 _REACH = 2.0
 """Deviations below its mean that a config may well reach. Of 1, 2 and no limit, 2 was best on two
 recorded spaces (seeds 6000 to 6019); on three it won 0.005 after 200 configs (6040 to 6079).
+Max-value entropy search (Wang and Jegelka, ICML 2017) found no better ones: 0.005 (0.003 standard
+error) after 50 configs, 0.000 (0.002) after 100, -0.003 (0.001) after 200 (6400 to 6685).
 """
 
 
