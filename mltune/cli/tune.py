@@ -122,8 +122,9 @@ def _print(result: TuneResult) -> None:
     print_table(("problem", "kernels", "trials", "s", "gain", "held out", "selector"), rows)
     print("gain: speed over the default kernel's, before any search")
     print("held out: speed of the chosen kernel / best known, on sizes held out of the choice")
-    for line in gain_lines(result):
-        say((f"gained: {line}", "good"))
+    for against, line in zip(result.against, gain_lines(result), strict=True):
+        gain = against.ratio if result.is_counted else against.geomean
+        say(("gained: ", "good") if gain >= 1 else ("lost: ", "bad"), (line, ""))
     for line in (*program_lines(result), *left_lines(result)):
         print(line)
     print(f"report: {result.folder / REPORT_NAME}")

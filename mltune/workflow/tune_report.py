@@ -35,12 +35,13 @@ def _gain_line(against: Against, unseen: int, *, is_counted: bool) -> str:
     if unseen == len(against.sizes):
         sizes += ", on which no kernel was timed before"
     interval = f"95 % interval {against.low:.2f} to {against.high:.2f}"
-    clock = _CLOCKS[against.clock]
+    clock, saved = _CLOCKS[against.clock], against.saved_seconds
     if is_counted:
         return (
             f"{seconds_text(against.tuned_seconds)} of calls a run of the program in place of "
             f"{seconds_text(against.other_seconds)} by {name}: "
-            f"{seconds_text(against.saved_seconds)} saved, {against.ratio:.2f} times as fast "
+            f"{seconds_text(abs(saved))} {'saved' if saved >= 0 else 'lost'}, "
+            f"{against.ratio:.2f} times as fast "
             f"({interval}; {sizes}, {clock})"
         )
     return (

@@ -9,7 +9,7 @@ from mltune.problem import Size, gemm
 from mltune.problem.precision import Precision
 from mltune.workflow.program_gain import Against, Compared
 from mltune.workflow.tune_plan import Part
-from mltune.workflow.tune_report import program_lines, report_text
+from mltune.workflow.tune_report import gain_lines, program_lines, report_text
 from mltune.workflow.tune_result import TuneResult
 from mltune.workflow.tune_state import TuneState
 from tests.devices import CPU
@@ -52,6 +52,19 @@ def test_the_programs_own_time_stands_beside_that_of_the_tuned_kernels() -> None
 
 def test_an_unknown_time_of_the_program_is_not_mentioned() -> None:
     assert program_lines(_result(replace(PART, seconds=()))) == ()
+
+
+def test_a_loss_is_called_one() -> None:
+    result = _result(PART)
+    (gain,) = result.against
+    slower = Compared(
+        problem=PART.name, size=(8, 8, 8), count=10, tuned=(0.04, 0.04), other=(0.01, 0.01)
+    )
+    lost = replace(result, against=(Against.of("numpy", "call", [slower]),))
+
+    assert gain.saved_seconds > 0
+    assert "100 ms saved, 2.00 times as fast" in gain_lines(result)[0]
+    assert "300 ms lost, 0.25 times as fast" in gain_lines(lost)[0]
 
 
 def test_a_report_says_why_it_ended_early() -> None:
