@@ -15,33 +15,35 @@ import pickle
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import IO, TypeVar
 
 from mltune.errors import MltuneError
-from mltune.machine import usable_cores
+from mltune.machine import memory_bytes, usable_cores
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 def side_by_side(
-    function: Callable[[T], R], items: Sequence[T], most: int = sys.maxsize
-) -> Iterator[R]:
+    function: Callable[[T], R], items: Sequence[T], bytes_each: int = 1
+) -> Generator[R, None, None]:
     """Apply a function to items, and yield the results in the order of the items.
 
-    As many items at a time are computed as there are cores. On systems other than Linux a process
-    cannot be copied safely; there the items are computed one after the other.
+    As many items at a time are computed as there are cores, and as half of the memory has room
+    for. On systems other than Linux a process cannot be copied safely; there the items are
+    computed one after the other.
 
     Args:
         function: its results and errors can be pickled; its other effects are lost.
         items: its arguments.
-        most: items at a time, where each takes much memory.
+        bytes_each: about the memory that an item takes, if that is much.
 
     Raises:
         MltuneError: if the system ended a copy.
     """
-    count = min(len(usable_cores()), len(items), most)
+    room = (memory_bytes() or sys.maxsize) // 2 // bytes_each
+    count = min(len(usable_cores()), len(items), room)
     if count < 2 or sys.platform != "linux":
         yield from map(function, items)
         return

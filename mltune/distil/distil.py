@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import cast
 
 from mltune.distil.best import MOST_LOST, best_rule
 from mltune.distil.exact import LeftOut, exact_map, reserved
 from mltune.distil.fit import Fitted, Memory, Settings
 from mltune.distil.leaf_losses import with_losses
 from mltune.distil.methods import AUTO, METHODS, TAUGHT, fit_rule
-from mltune.distil.regret import RegretRow, regret_table
+from mltune.distil.regret import Fold, Losses, RegretRow, folds_of, regret_rows
 from mltune.distil.table import TimeTable
-from mltune.distil.taught import Taught, taught
+from mltune.distil.taught import BYTES_EACH, Taught, taught
 from mltune.distil.vectors import whole_vectors
 from mltune.errors import UsageError
 from mltune.one_thread import one_thread
 from mltune.problem import Contraction
 from mltune.selector import MAX_DEPTH, Selector, Split
+from mltune.side_by_side import side_by_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +73,24 @@ def fit_best(
         held_out: as of `distil`.
         on_step: as of `distil`.
     """
-    rows = regret_table(table, held_out=held_out, settings=settings, on_step=on_step)
-    by_rule = {row.rule: row for row in rows}
-    best, student = _best(by_rule, method, table, settings)
+    parts = folds_of(table, held_out=held_out, settings=settings)
+    fits = len(parts) + 1
+    on_step(0, fits)
+    import sklearn.tree  # noqa: F401  # once, before the processes are copied
+
+    def compute(part: Fold | None) -> Losses | Taught:
+        return taught(table, settings) if part is None else part.losses(settings)
+
+    # The tree that may ship is fitted beside the others, and dropped if another rule is better.
+    with closing(side_by_side(compute, (*parts, None), BYTES_EACH)) as results:
+        judged: list[Losses] = []
+        for found in islice(results, len(parts)):
+            judged.append(cast(Losses, found))
+            on_step(len(judged), fits)
+        rows = regret_rows(table, parts, judged)
+        by_rule = {row.rule: row for row in rows}
+        best, student = _best(by_rule, method, lambda: cast(Taught, next(results)))
+    on_step(fits, fits)
     rule = best if method == AUTO else method
     fitted = _fitted(rule, table, settings, student, by_rule[rule].losses if rows else ())
     return BestFit(rule, fitted, tuple(_with_auto(rows, best)))
@@ -115,7 +134,7 @@ def distil(
         compute_units: of the device that was measured.
         memory: of that device; None if it is not known.
         conditions: how the table was measured, as text for the selector's card.
-        on_step: called with the number of sizes judged so far, and of all.
+        on_step: called with the number of fits so far, and of all.
         fit: `fit_best`, or a function that remembers its results, as it takes nearly all the time.
 
     Raises:
@@ -174,13 +193,13 @@ def _check(
 
 
 def _best(
-    by_rule: Mapping[str, RegretRow], method: str, table: TimeTable, settings: Settings
+    by_rule: Mapping[str, RegretRow], method: str, fit_student: Callable[[], Taught]
 ) -> tuple[str, Taught | None]:
     """Return the best rule, and the taught tree if it is that rule or was asked for."""
     best = best_rule(by_rule)
     if TAUGHT not in (method, best):
         return best, None
-    student = taught(table, settings)
+    student = fit_student()
     if method != TAUGHT and student.loss > MOST_LOST:
         other = best_rule(by_rule, {TAUGHT})
         if by_rule[other].regret.geomean >= by_rule[TAUGHT].regret.geomean:

@@ -234,7 +234,8 @@ def _by_bin(ranks: Ranks, rows: Numbers, costs: Array) -> Array:
     for first in range(0, len(rows), _ROWS):
         part = slice(first, first + _ROWS)
         bins = (ranks[rows[part]] + starts).ravel()
-        found += np.bincount(bins, np.repeat(costs[part], features), len(found))
+        weights = np.repeat(costs[part].astype(np.float64), features)
+        found += np.bincount(bins, weights, len(found))
     return found.reshape(features, BINS)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,9 @@ from mltune.distil.fit import Settings, folds
 from mltune.distil.rules import RULES
 from mltune.distil.table import GAP, TimeTable
 from mltune.selector import Regret
-from mltune.side_by_side import side_by_side
+
+Losses = Mapping[str, NDArray[np.float64]]
+"""By rule, log of chosen time / best time of each size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,49 +38,47 @@ class RegretRow:
         return tuple(loss == GAP for loss in self.losses)
 
 
-def regret_table(
-    table: TimeTable,
-    *,
-    held_out: float,
-    settings: Settings,
-    on_step: Callable[[int, int], None] = lambda done, total: None,
-) -> tuple[RegretRow, ...]:
-    """Judge every rule on every size, each time fitted without a share `held_out` of the sizes.
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Sizes that rules are fitted to, and others that judge them.
 
-    Each size counts once: those that a program calls most are in the map of exact sizes.
-
-    Args:
-        table: seconds of every kernel on every size.
-        held_out: the share of the sizes.
-        settings: of the fits.
-        on_step: called with the number of sizes judged so far, and of all.
-
-    Returns:
-        One row per rule; none if there is only one size.
+    Attributes:
+        rows: those of the judging sizes in the table of all.
     """
+
+    train: TimeTable
+    test: TimeTable
+    rows: tuple[int, ...]
+
+    def losses(self, settings: Settings) -> Losses:
+        """Fit every rule, and return its losses on the judging sizes."""
+        return {name: rule(self.train, self.test, settings) for name, rule in RULES.items()}
+
+
+def folds_of(table: TimeTable, *, held_out: float, settings: Settings) -> list[Fold]:
+    """Split a table so that each size judges once; no folds if there is only one size."""
     count = len(table.sizes)
     if count < 2:
-        return ()
-    losses = {rule: np.zeros(count) for rule in RULES}
-    parts = [  # one table a fold, so that rules share cached fits
-        (table.take(train_rows), table.take(test_rows), test_rows)
-        for train_rows, test_rows in folds(count, max(2, round(1 / held_out)), settings.seed)
+        return []
+    return [  # one table a fold, so that rules share cached fits
+        Fold(table.take(train), table.take(test), tuple(test))
+        for train, test in folds(count, max(2, round(1 / held_out)), settings.seed)
     ]
 
-    def judge(part: tuple[TimeTable, TimeTable, list[int]]) -> dict[str, NDArray[np.float64]]:
-        train, test, _ = part
-        return {name: rule(train, test, settings) for name, rule in RULES.items()}
 
-    on_step(0, count)
-    done = 0
-    import sklearn.tree  # noqa: F401  # once, before the processes are copied
+def regret_rows(
+    table: TimeTable, parts: Sequence[Fold], judged: Sequence[Losses]
+) -> tuple[RegretRow, ...]:
+    """Return one row per rule from its losses in each fold; none without folds.
 
-    judged = side_by_side(judge, parts)
-    for found, (_, _, test_rows) in zip(judged, parts, strict=True):
+    Each size counts once: those that a program calls most are in the map of exact sizes.
+    """
+    if not parts:
+        return ()
+    losses = {rule: np.zeros(len(table.sizes)) for rule in RULES}
+    for part, found in zip(parts, judged, strict=True):
         for rule, loss in found.items():
-            losses[rule][test_rows] = loss
-        done += len(test_rows)
-        on_step(done, count)
+            losses[rule][[*part.rows]] = loss
     return tuple(row_of(rule, loss, table) for rule, loss in losses.items())
 
 

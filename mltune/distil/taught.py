@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mltune.distil.columns import Columns, columns
 from mltune.distil.drawn_sizes import Seed, drawn_sizes
-from mltune.distil.fit import KEPT, Fitted, Settings
+from mltune.distil.fit import Fitted, Settings
 from mltune.distil.formula_times import log_seconds
 from mltune.distil.pairs import Logs, Numbers, best_pair, chosen
 from mltune.distil.questions import Questions, Ranks, Thresholds
@@ -36,12 +36,8 @@ runs of an H200, split 100), with three times as many 0.15 to 0.20 %.
 """
 
 DRAWN_AT_ONCE = 250_000
-"""So that `distil` of 419 sizes and 33 kernels takes less than a gigabyte."""
-
-JUDGED_PART = 4
-"""Trees that are only judged learn from 1 / this of the sizes, which saves time. On splits 712 and
-713 of an H200 whole trees had 0.1 to 0.5 % more speed, so the stated losses are too large.
-"""
+BYTES_EACH = 10**9
+"""About what the tree of 419 sizes and 33 kernels takes, with so many drawn at a time."""
 
 KEPT_SHARE = 0.4
 """The tree sees this share of the drawn sizes, mostly those where a wrong answer costs much by the
@@ -108,26 +104,24 @@ class Taught:
     check: Lesson | None = None
 
 
-def fit_taught(table: TimeTable, settings: Settings, part: int = JUDGED_PART) -> Fitted:
-    """Grow a tree that imitates the teacher of a table; a smaller one by default, for judging.
+def fit_taught(table: TimeTable, settings: Settings) -> Fitted:
+    """Grow a tree that imitates the teacher of a table.
 
     Args:
         table: of measured times.
         settings: of portfolio and device, and the seed of the sizes that are drawn.
-        part: it learns from 1 / part of the sizes.
     """
     teacher = teach(table, settings)
     if len(teacher.portfolio) == 1:
         return Fitted(teacher.portfolio, Leaf(0))
-    count = min(max(SIZES_EACH * len(table.sizes), LEAST_SIZES), MOST_SIZES) // part
+    count = min(max(SIZES_EACH * len(table.sizes), LEAST_SIZES), MOST_SIZES)
     course = _Course.of(teacher, table, count, settings.seed)
     return Fitted(teacher.portfolio, _grow(course), teacher=teacher.tells)
 
 
-@lru_cache(maxsize=KEPT)
 def taught(table: TimeTable, settings: Settings) -> Taught:
     """Grow the tree that ships, and measure its loss to its teacher."""
-    teacher, fitted = teach(table, settings), fit_taught(table, settings, part=1)
+    teacher, fitted = teach(table, settings), fit_taught(table, settings)
     if len(teacher.portfolio) == 1:
         return Taught(fitted, teacher, 0.0, 1.0)
     asked = Lesson.of(teacher, drawn_sizes(LOSS_SIZES, table, settings.seed + 1, near=0.0))
@@ -163,15 +157,18 @@ class Lesson:
                 kept more often, and count less in return.
             seed: of the choice.
         """
-        kept, counts = sizes, np.ones(len(sizes))
+        logs, counts = log_seconds(teacher.formulas, sizes), np.ones(len(sizes))
         if most is not None and most < len(sizes):
-            chances = _chances(_weights(_above_least(teacher.roughly(sizes))), most)
+            weights = [
+                _weights(_above_least(teacher.roughly(sizes[rows], logs[rows])))
+                for rows in np.array_split(np.arange(len(sizes)), 8)
+            ]
+            chances = _chances(np.concatenate(weights), most)
             rows = np.flatnonzero(np.random.default_rng(seed).random(len(sizes)) < chances)
-            kept, counts = sizes[rows], 1 / chances[rows]
-        logs = log_seconds(teacher.formulas, kept)
-        costs = _above_least(teacher.log_seconds(kept, logs))
+            sizes, logs, counts = sizes[rows], logs[rows], 1 / chances[rows]
+        costs = _above_least(teacher.log_seconds(sizes, logs))
         told = logs.astype(np.float32) if teacher.tells else None
-        return cls(columns(teacher.formulas, kept), costs, counts, told)
+        return cls(columns(teacher.formulas, sizes), costs, counts, told)
 
     def losses(self, tree: Tree) -> Array:
         """Return the cost of the kernels that a tree chooses, for each size."""
@@ -237,20 +234,37 @@ class _Course:
     def of(cls, teacher: Teacher, table: TimeTable, count: int, seed: int) -> _Course:
         """Draw sizes near those of a table and elsewhere, and keep `KEPT_SHARE` of them."""
         thresholds: Thresholds | None = None
-        parts: list[tuple[Ranks, Array, Array]] = []
+        ranks: list[Ranks] = []
+        costs: list[Array] = []
+        counts: list[Array] = []
         logs: list[Logs] = []
         for first in range(0, count, DRAWN_AT_ONCE):
             drawn = drawn_sizes(min(DRAWN_AT_ONCE, count - first), table, (seed, first))
             lesson = Lesson.of(teacher, drawn, round(KEPT_SHARE * len(drawn)), (seed, first))
             thresholds = thresholds or Thresholds.of(lesson.asked)
-            parts.append((thresholds.ranks(lesson.asked), lesson.costs, lesson.counts))
+            ranks.append(thresholds.ranks(lesson.asked))
+            costs.append(lesson.costs.astype(np.float32))
+            counts.append(lesson.counts.astype(np.float32))
             logs += [] if lesson.logs is None else [lesson.logs]
+            del lesson  # hundreds of megabytes, before the next one
         assert thresholds is not None
-        ranks, costs, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
         taken = round(LEAVES_FOR_SIZE * len(table.sizes))
-        most_leaves = max(MOST_LEAVES - taken, LEAST_LEAVES)
-        times = np.concatenate(logs) if logs else None
-        return cls(thresholds, ranks, costs, counts, times, seed, most_leaves)
+        return cls(
+            thresholds=thresholds,
+            ranks=_joined(ranks),
+            costs=_joined(costs),
+            counts=_joined(counts),
+            logs=_joined(logs) if logs else None,
+            seed=seed,
+            most_leaves=max(MOST_LEAVES - taken, LEAST_LEAVES),
+        )
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Concatenate arrays, and free them."""
+    whole = np.concatenate(parts)
+    parts.clear()
+    return whole
 
 
 def _grow(course: _Course) -> Tree:
@@ -261,7 +275,7 @@ def _grow(course: _Course) -> Tree:
     questions = Questions.grown(
         ranks[:grown_on],
         costs[:grown_on].argmin(axis=1),
-        (_weights(costs) * counts)[:grown_on],
+        _weights(costs[:grown_on]) * counts[:grown_on],
         max_leaves=course.most_leaves,
         max_depth=MAX_DEPTH - 1,
         least=LEAST_IN_LEAF,

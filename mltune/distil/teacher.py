@@ -118,9 +118,9 @@ class Teacher:
             expected += rests
         return self._at_least(expected, sizes)
 
-    def roughly(self, sizes: Array) -> Array:
+    def roughly(self, sizes: Array, by_formulas: Array) -> Array:
         """Return the same by the formulas alone, in a tenth of the time."""
-        expected = _mixed(log_seconds(self.formulas, sizes), self.share) + self.offsets
+        expected = _mixed(by_formulas, self.share) + self.offsets
         return self._at_least(np.asarray(expected), sizes)
 
     def _at_least(self, expected: Array, sizes: Array) -> Array:

@@ -210,7 +210,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
         compute_units=recorded.device.compute_units,
         memory=memory_of(recorded.device, recorded.contraction),
         conditions=recorded.conditions,
-        on_step=Steps("judge", show),
+        on_step=Steps("fit", show),
         fit=remembered(fit_best, "on_step"),
     )
     fitted = distilled.rule

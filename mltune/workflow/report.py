@@ -214,7 +214,7 @@ def _selection(info: RunInfo, measurements: Sequence[Measurement], show: Show) -
         info.contraction,
         compute_units=info.device.compute_units,
         memory=memory_of(info.device, info.contraction),
-        on_step=Steps("judge", show),
+        on_step=Steps("fit", show),
         fit=remembered(fit_best, "on_step"),  # as `mltune distil` does
     )
     return Selection(

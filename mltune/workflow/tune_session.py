@@ -36,8 +36,8 @@ _LEAST_COMPARING = 0.05
 _MOST_OF_LEAST = 30.0
 _LEAST_SECONDS = 2.0
 """A resumed search with less time is not worth its start."""
-_MOST_DISTILLED = 4
-"""Problem types at a time: each takes up to a gigabyte."""
+_BYTES_DISTILLED = 5 * 10**9
+"""Of one problem type: four folds and the tree that ships."""
 _BUDGET: int | None = None
 """Trials of a search: only the time ends it."""
 
@@ -272,7 +272,7 @@ class TuneSession:
         left = list(numbers)
         while left:
             try:
-                for result in side_by_side(self._distil, tuple(left), _MOST_DISTILLED):
+                for result in side_by_side(self._distil, tuple(left), _BYTES_DISTILLED):
                     yield result
                     left.pop(0)
             except MltuneError as error:  # the system ended the process

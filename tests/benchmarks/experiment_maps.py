@@ -21,7 +21,7 @@ from mltune.distil import Size as TableSize
 from mltune.distil import TimeTable
 from mltune.distil.fit import Settings
 from mltune.distil.methods import METHODS
-from mltune.distil.regret import regret_table
+from mltune.distil.regret import folds_of, regret_rows
 from mltune.kernel.name import parse_kernel_name
 from mltune.report.axis import Axis
 from mltune.report.markup import Markup, join, tag
@@ -104,7 +104,8 @@ def _selection(table: Table) -> None:
     units = int(table.about["compute units"])
     settings = Settings(max_kernels=len(kernels), compute_units=units)
     print("\n| rule | leaves | depth | geomean | 10th pct | worst |\n|---|---|---|---|---|---|")
-    for row in regret_table(solved, held_out=0.25, settings=settings):
+    parts = folds_of(solved, held_out=0.25, settings=settings)
+    for row in regret_rows(solved, parts, [part.losses(settings) for part in parts]):
         shape = ("", "")
         if row.rule in METHODS:
             fitted = METHODS[row.rule](solved, settings)

@@ -26,10 +26,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from mltune.cost_model import fit as fit_model
 from mltune.distil import TimeTable
 from mltune.distil.fit import Settings, folds
-from mltune.distil.methods import METHODS, TAUGHT
+from mltune.distil.methods import METHODS
 from mltune.distil.portfolio import cover
 from mltune.distil.rules import RULES
-from mltune.distil.taught import JUDGED_PART, fit_taught
 from mltune.distil.traffic import memory_of
 from mltune.distil.vectors import whole_vectors
 from mltune.problem import problem_of_size, problem_type_name
@@ -64,12 +63,6 @@ def main() -> None:
     parser.add_argument("--max-kernels", type=int, default=16)
     parser.add_argument("--complete", action="store_true", help="kernels timed on all sizes alone")
     parser.add_argument("--no-model", action="store_true")
-    parser.add_argument(
-        "--part",
-        type=int,
-        default=JUDGED_PART,
-        help="taught trees learn from 1 / PART of the sizes",
-    )
     parser.add_argument("--rules", nargs="+", help="these rules alone, and no other table")
     parser.add_argument("--figure", type=Path, help="the learning curve as an SVG file")
     options = parser.parse_args()
@@ -86,7 +79,7 @@ def main() -> None:
     print(f"{len(table.sizes)} sizes, {len(table.kernels)} kernels, {recorded.device.name}\n")
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     if options.rules:
-        _some_rules(table, settings, seeds, options.rules, options.part)
+        _some_rules(table, settings, seeds, options.rules)
         return
     _all_rules(recorded, table, settings, seeds, with_model=not options.no_model)
     _family(recorded, table, settings, with_model=not options.no_model)
@@ -211,15 +204,11 @@ def _all_rules(
 
 
 def _some_rules(
-    table: TimeTable, settings: Settings, seeds: Sequence[int], names: Sequence[str], part: int
+    table: TimeTable, settings: Settings, seeds: Sequence[int], names: Sequence[str]
 ) -> None:
-    def taught(train: TimeTable, test: TimeTable, settings: Settings) -> Array:
-        return fit_taught(train, settings, part).losses(test)
-
-    rules = {**RULES, TAUGHT: taught}
     print("| rule | geomean | 10th pct | worst | within 5 % |\n|---|---|---|---|---|")
     for name in names:
-        losses = [_held_out(table, settings, rules[name], seed) for seed in seeds]
+        losses = [_held_out(table, settings, RULES[name], seed) for seed in seeds]
         print(_row(name, losses), flush=True)
 
 
