@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import replace
 
@@ -137,8 +138,10 @@ def _parse(text: str) -> Contraction:
         word.lower(),
     )
     if match is None:
+        close = _closest(word.lower())
+        hint = f"did you mean '{close}'? " if close else ""
         raise UsageError(
-            f"problem: unknown '{text}' (known: sgemm_nn, dgemm_tn, cgemm_nc, sgemm_nt_row, "
+            f"problem: unknown '{text}' ({hint}known: sgemm_nn, dgemm_tn, cgemm_nc, sgemm_nt_row, "
             "sgemm_nn_batched, sgemm_nn_tf32, sgemm_nn_bias_m_relu, ..., or a precision and "
             "einsum such as s:mk,kn->mn)"
         )
@@ -153,6 +156,17 @@ def _parse(text: str) -> Contraction:
     if compute:
         contraction = replace(contraction, compute=parse_compute_type(compute))
     return with_epilogue(contraction, epilogue) if epilogue else contraction
+
+
+def _closest(word: str) -> str | None:
+    """Return the name of a problem type that may have been meant; single precision comes first."""
+    precisions = [f"{letter}gemm" for letter in ("s", "d", "h", "c", "z")]
+    alike = {
+        name: difflib.SequenceMatcher(None, word, name).ratio()
+        for name in (*precisions, *_NAMES.values())
+    }
+    best = max(alike, key=alike.__getitem__)
+    return best if alike[best] >= _ALIKE else None
 
 
 def problem_type_name(contraction: Contraction) -> str:
@@ -174,3 +188,5 @@ def _names() -> dict[Contraction, str]:
 
 
 _NAMES = _names()
+_ALIKE = 0.6
+"""The least similarity of a name that is proposed, as difflib's own."""

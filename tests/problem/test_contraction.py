@@ -204,7 +204,8 @@ def test_conjugating_a_real_precision_is_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sgemm_xx", "problem: unknown 'sgemm_xx' (known: sgemm_nn"),
+        ("sgem_tn", "problem: unknown 'sgem_tn' (did you mean 'sgemm_tn'? known: sgemm_nn"),
+        ("matrix", "problem: unknown 'matrix' (known: sgemm_nn"),
         ("", "problem: unknown ''"),
         ("q:mk,kn->mn", "precision: unknown 'q' (known: h (half)"),
         ("s:mk,kn", "problem: unknown 's:mk,kn'"),
