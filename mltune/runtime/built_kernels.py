@@ -97,7 +97,8 @@ class BuiltKernels:
         Raises:
             KernelError: when the kernel does not build for the device.
         """
-        start = _launched if watched or _is_out_of_order(queue) else _launched_unwatched
+        is_in_order = not _is_out_of_order(queue)
+        start = _launched_unwatched if is_in_order and not watched else _launched
         kernel = self._kernels[plan.number]
         a, b, c = arrays
         operands = (c, b, a) if plan.swaps else (c, a, b)
@@ -114,12 +115,19 @@ class BuiltKernels:
                 memories = (scratch.buffer, scratch.counters)
                 events = [*events, *([scratch.last] if scratch.last else [])]
             arguments = self._ordered[plan.number]((*buffers, *factors, *memories, *plan.integers))
-            launches = zip(functions, plan.global_sizes, kernel.passes, strict=True)
-            for function, global_size, (_, work_group) in launches:
-                if 0 in global_size:
-                    continue
-                events = start(function, queue, global_size, work_group, arguments, events)
-                launched += events
+            passes = zip(functions, plan.global_sizes, kernel.passes, strict=True)
+            launches = [
+                (function, global_size, work_group)
+                for function, global_size, (_, work_group) in passes
+                if 0 not in global_size
+            ]
+            # All arguments first: else the device waits for the host between two passes.
+            for function, _, _ in launches:
+                function.set_args(*arguments)
+            for function, global_size, work_group in launches:
+                begun = start(function, queue, global_size, work_group, events)
+                launched += begun
+                events = () if is_in_order else begun
             if kernel.has_scratch:
                 last = launched[-1] if launched else None
                 self._scratch[queue.int_ptr] = replace(scratch, last=last)
@@ -173,10 +181,9 @@ class BuiltKernels:
 
 _Extent = tuple[int, int, int]
 _Start = Callable[
-    [cl.Kernel, cl.CommandQueue, _Extent, _Extent, Sequence[Any], Sequence[cl.Event]],
-    list[cl.Event],
+    [cl.Kernel, cl.CommandQueue, _Extent, _Extent, Sequence[cl.Event]], list[cl.Event]
 ]
-"""Launches a kernel after some events, and returns its event; None if unwatched."""
+"""Launches a kernel after some events, and returns its event; none if unwatched."""
 
 
 def _launched(
@@ -184,10 +191,9 @@ def _launched(
     queue: cl.CommandQueue,
     global_size: _Extent,
     work_group: _Extent,
-    arguments: Sequence[Any],
     events: Sequence[cl.Event],
 ) -> list[cl.Event]:
-    return [kernel(queue, global_size, work_group, *arguments, wait_for=events)]
+    return [cl.enqueue_nd_range_kernel(queue, kernel, global_size, work_group, None, events)]
 
 
 def _launched_unwatched(
@@ -195,16 +201,14 @@ def _launched_unwatched(
     queue: cl.CommandQueue,
     global_size: _Extent,
     work_group: _Extent,
-    arguments: Sequence[Any],
     events: Sequence[cl.Event],
 ) -> list[cl.Event]:
     """Launch without an event, which pyopencl does not offer."""
     launch = _opencl_launch()
     if launch is None:
-        return _launched(kernel, queue, global_size, work_group, arguments, events)
+        return _launched(kernel, queue, global_size, work_group, events)
     if events:
         cl.enqueue_barrier(queue, events)
-    kernel.set_args(*arguments)
     sizes = ((ctypes.c_size_t * 3)(*size) for size in (global_size, work_group))
     status = launch(queue.int_ptr, kernel.int_ptr, 3, None, *sizes, 0, None, None)
     if status:

@@ -12,7 +12,7 @@ import mltune
 from mltune.errors import MltuneError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction, Precision, gemm
-from mltune.runtime import TunedGemm
+from mltune.runtime import TunedGemm, built_kernels
 from mltune.selector import Leaf, PortfolioKernel, Reason, Selector, Split
 from mltune.selector.json import write_selector
 from mltune.space.config import Config
@@ -185,6 +185,31 @@ def test_passes_follow_one_another_and_calls_share_their_scratch_memory(
         assert len(events) == passes
         np.testing.assert_allclose(c.get(), expected, atol=1e-12)
     tuned.release()
+
+
+def test_no_argument_is_set_between_two_passes(
+    queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    start = built_kernels._launched
+
+    def start_noted(*arguments: Any) -> list[cl.Event]:
+        steps.append("launch")
+        return start(*arguments)
+
+    def set_noted(kernel: cl.Kernel, *arguments: Any) -> None:
+        steps.append("arguments")
+        set_args(kernel, *arguments)
+
+    set_args = cl.Kernel.set_args
+    tuned = _tuned(gemm(Precision.DOUBLE, order="row"))
+    a = cl_array.to_device(queue, np.ones((8, 8)))
+    monkeypatch.setattr(built_kernels, "_launched", start_noted)
+    monkeypatch.setattr(cl.Kernel, "set_args", set_noted)
+
+    tuned.enqueue(queue, a, a, kernel=CONFIGS.index(Config.of(SPLIT)))
+
+    assert steps == ["arguments", "arguments", "launch", "launch"]
 
 
 @pytest.mark.parametrize(("config", "passes"), [(SPLIT, 2), (COUNT, 1)])
