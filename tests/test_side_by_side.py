@@ -36,6 +36,19 @@ def test_one_core_needs_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {*side_by_side(lambda _: os.getpid(), range(3))} == {os.getpid()}
 
 
+def test_no_more_are_computed_at_a_time_than_the_memory_has_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "memory_bytes", lambda: 10_000)
+
+    def processes(bytes_each: int) -> set[int]:
+        return {*side_by_side(lambda _: os.getpid(), range(4), bytes_each)}
+
+    assert len(processes(2_500)) == 2
+    assert processes(2_501) == {os.getpid()}
+    assert processes(20_000) == {os.getpid()}
+
+
 def test_an_error_is_raised_here_and_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     begin, begun = module._begin, list[int]()
 
