@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,11 +159,7 @@ class Lesson:
         """
         logs, counts = log_seconds(teacher.formulas, sizes), np.ones(len(sizes))
         if most is not None and most < len(sizes):
-            weights = [
-                _weights(_above_least(teacher.roughly(sizes[rows], logs[rows])))
-                for rows in np.array_split(np.arange(len(sizes)), 8)
-            ]
-            chances = _chances(np.concatenate(weights), most)
+            chances = _chances(_weights(_above_least(teacher.roughly(sizes, logs))), most)
             rows = np.flatnonzero(np.random.default_rng(seed).random(len(sizes)) < chances)
             sizes, logs, counts = sizes[rows], logs[rows], 1 / chances[rows]
         costs = _above_least(teacher.log_seconds(sizes, logs))
@@ -216,8 +211,8 @@ class _Course:
     Attributes:
         thresholds: the possible splits.
         ranks: of the sizes.
-        costs: as in a lesson.
-        counts: as in a lesson.
+        costs: as in a lesson, in single precision, which halves the memory.
+        counts: likewise.
         logs: as in a lesson.
         seed: of everything that is drawn.
         most_leaves: of the tree.
@@ -247,25 +242,17 @@ class _Course:
             costs.append(lesson.costs.astype(np.float32))
             counts.append(lesson.counts.astype(np.float32))
             logs += [] if lesson.logs is None else [lesson.logs]
-            del lesson  # hundreds of megabytes, before the next one
         assert thresholds is not None
         taken = round(LEAVES_FOR_SIZE * len(table.sizes))
         return cls(
             thresholds=thresholds,
-            ranks=_joined(ranks),
-            costs=_joined(costs),
-            counts=_joined(counts),
-            logs=_joined(logs) if logs else None,
+            ranks=np.concatenate(ranks),
+            costs=np.concatenate(costs),
+            counts=np.concatenate(counts),
+            logs=np.concatenate(logs) if logs else None,
             seed=seed,
             most_leaves=max(MOST_LEAVES - taken, LEAST_LEAVES),
         )
-
-
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Concatenate arrays, and free them."""
-    whole = np.concatenate(parts)
-    parts.clear()
-    return whole
 
 
 def _grow(course: _Course) -> Tree:

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from mltune.device import DeviceEntry
+from mltune.distil.taught import BYTES_EACH
 from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, UsageError
 from mltune.export import SET_WRITERS
 from mltune.files import write_atomically
@@ -36,7 +37,7 @@ _LEAST_COMPARING = 0.05
 _MOST_OF_LEAST = 30.0
 _LEAST_SECONDS = 2.0
 """A resumed search with less time is not worth its start."""
-_BYTES_DISTILLED = 5 * 10**9
+_BYTES_DISTILLED = 5 * BYTES_EACH
 """Of one problem type: four folds and the tree that ships."""
 _BUDGET: int | None = None
 """Trials of a search: only the time ends it."""
