@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import pyopencl as cl
 import pytest
 
@@ -17,34 +18,69 @@ def queue(device_spec: str) -> cl.CommandQueue:
     return cl.CommandQueue(cl.Context([device]))
 
 
-def test_a_train_takes_as_long_as_its_calls(queue: cl.CommandQueue) -> None:
-    clock = DeviceClock(queue)
-    source = (
-        "__kernel void work(__global uint *x) { for (uint i = 0; i < 3000000; ++i) x[0] *= i; }"
+class FakeGpu:
+    """A queue whose device and host share a clock of the test's own, without any noise."""
+
+    def __init__(self, kernel: float, *, launch: float) -> None:
+        self.now = self.device_free = 0.0
+        self.kernel, self.launch = kernel, launch
+        self.calls = 0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def finish(self) -> None:
+        self.now = max(self.now, self.device_free)
+
+    def start(self, seconds: float) -> None:
+        """Hold the device, a little longer than asked for."""
+        self._enqueue(1.2 * seconds)
+
+    def call(self, queue: object) -> None:
+        assert queue is self
+        self.calls += 1
+        self._enqueue(self.kernel)
+
+    def _enqueue(self, seconds: float) -> None:
+        self.now += self.launch
+        self.device_free = max(self.device_free, self.now) + seconds
+
+
+@pytest.mark.parametrize("kernel", [3e-6, 2e-3])
+@pytest.mark.parametrize("launch", [1e-6, 80e-6])
+def test_a_train_takes_as_long_as_its_calls(
+    monkeypatch: pytest.MonkeyPatch, kernel: float, launch: float
+) -> None:
+    gpu = FakeGpu(kernel, launch=launch)
+    monkeypatch.setattr("mltune.bench.device_clock.Hold", lambda queue: queue)
+    monkeypatch.setattr("mltune.bench.device_clock.time", gpu)
+
+    seconds = DeviceClock(gpu).seconds(gpu.call, 7)  # type: ignore[arg-type]
+
+    assert seconds == pytest.approx(kernel, rel=1e-6)
+    assert gpu.calls % 7 == 0
+
+
+def test_a_train_runs_on_the_device(queue: cl.CommandQueue) -> None:
+    work = cl.Kernel(
+        cl.Program(queue.context, "__kernel void add(__global uint *x) { x[0] += 1; }").build(),
+        "add",
     )
-    work = cl.Kernel(cl.Program(queue.context, source).build(), "work")
-    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size=4)
+    count = np.zeros(1, np.uint32)
+    buffer = cl.Buffer(
+        queue.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=count
+    )
     work.set_args(buffer)
-    calls = 0
 
-    def call(queue: cl.CommandQueue) -> None:
-        nonlocal calls
-        calls += 1
-        cl.enqueue_nd_range_kernel(queue, work, (1,), (1,))
+    # None if other work hides the time of the train
+    seconds = DeviceClock(queue).seconds(
+        lambda queue: cl.enqueue_nd_range_kernel(queue, work, (1,), (1,)), 7
+    )
 
-    call(queue)
-    queue.finish()
-    started = time.perf_counter()
-    call(queue)
-    queue.finish()
-    alone = time.perf_counter() - started
-
-    # On a busy machine other work may hide the time of a train of launches; then the clock returns
-    # None.
-    seconds = next(filter(None, (clock.seconds(call, 7) for _ in range(50))))
-
-    assert alone / 50 < seconds < alone * 50
-    assert calls % 7 == 2
+    cl.enqueue_copy(queue, count, buffer)
+    assert seconds is None or seconds > 0
+    assert count[0] >= 7
+    assert count[0] % 7 == 0
 
 
 def test_a_train_that_the_host_is_late_with_is_run_again(queue: cl.CommandQueue) -> None:
