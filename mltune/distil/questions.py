@@ -9,7 +9,7 @@ on few sizes is as good as one grown on three times as many.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +27,9 @@ BINS = 512
 
 _ROWS = 50_000
 """Sizes whose costs are added up at a time, which limits the memory."""
+
+_HALVINGS = 50
+"""Of the range in which the price of a leaf is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,28 +205,69 @@ class Questions:
         return found
 
     def pruned(
-        self, sums: Array, thresholds: Thresholds, pairs: Mapping[int, tuple[Leaf, float]] = {}
+        self, answers: Sequence[tuple[Leaf, float]], thresholds: Thresholds, max_leaves: int
     ) -> Tree:
-        """Build the tree from its leaves up, without the splits that save no time.
+        """Build the tree from its leaves up, without the splits that save least.
+
+        Minimal cost-complexity pruning (Breiman, Friedman, Olshen and Stone, Classification and
+        Regression Trees, 1984, chapter 3): a leaf has a price, the least with which so many leaves
+        suffice, and a subtree stays if it saves more than its further leaves cost.
 
         Args:
-            sums: the cost of each answer in each node.
+            answers: the leaf that each node would be, and its cost on the node's sizes.
             thresholds: of the ranks.
-            pairs: leaves that cost less with two kernels, and that cost, by number.
+            max_leaves: of the tree; about so many stay.
         """
-        built: dict[int, tuple[Tree, float]] = {}
-        for node in range(len(self.feature) - 1, -1, -1):
-            best = int(sums[node].argmin())
-            built[node] = Leaf(best), float(sums[node, best])
-            if self.feature[node] < 0:
-                built[node] = pairs.get(node, built[node])
-                continue
-            low, low_cost = built.pop(int(self.low[node]))
-            high, high_cost = built.pop(int(self.high[node]))
-            if low_cost + high_cost < built[node][1] - 1e-9 and low != high:
-                question = thresholds.question(int(self.feature[node]), int(self.rank[node]))
-                built[node] = Split(*question, low, high), low_cost + high_cost
-        return built[0][0]
+        low, high = 0.0, answers[0][1] + 1e-9
+        ends = self._ends(answers, low)
+        if self._leaves(ends) > max_leaves:
+            for _ in range(_HALVINGS):
+                price = (low + high) / 2
+                tried = self._ends(answers, price)
+                if self._leaves(tried) > max_leaves:
+                    low = price
+                else:
+                    high, ends = price, tried
+        return self._built(0, ends, answers, thresholds)
+
+    def _ends(self, answers: Sequence[tuple[Leaf, float]], price: float) -> NDArray[np.bool_]:
+        """Return the nodes whose subtrees save no more than their further leaves cost."""
+        ends = self.feature < 0
+        least = np.array([cost for _, cost in answers]) + price
+        for node in np.flatnonzero(~ends)[::-1].tolist():
+            split = least[self.low[node]] + least[self.high[node]]
+            ends[node] = least[node] <= split + 1e-9
+            least[node] = min(least[node], split)
+        return np.asarray(ends)
+
+    def _leaves(self, ends: NDArray[np.bool_]) -> int:
+        """Return how many leaves the tree has without the nodes below some."""
+        count, ahead = 0, [0]
+        while ahead:
+            node = ahead.pop()
+            if ends[node]:
+                count += 1
+            else:
+                ahead += [int(self.low[node]), int(self.high[node])]
+        return count
+
+    def _built(
+        self,
+        node: int,
+        ends: NDArray[np.bool_],
+        answers: Sequence[tuple[Leaf, float]],
+        thresholds: Thresholds,
+    ) -> Tree:
+        if ends[node]:
+            return answers[node][0]
+        low, high = (
+            self._built(int(below[node]), ends, answers, thresholds)
+            for below in (self.low, self.high)
+        )
+        if low == high:
+            return low
+        question = thresholds.question(int(self.feature[node]), int(self.rank[node]))
+        return Split(*question, low, high)
 
 
 def _by_bin(ranks: Ranks, rows: Numbers, costs: Array) -> Array:
