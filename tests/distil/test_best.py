@@ -77,6 +77,22 @@ def test_a_taught_tree_ships_if_it_is_nearly_the_best(taught: float, ships: str)
     assert best_rule(known, {TAUGHT}) == "formulas"
 
 
+@pytest.mark.parametrize(
+    ("lost", "ships"), [((0.01, 0.01, 0.01, 0.01), "formulas"), ((0.2, -0.18, 0.1, -0.08), TAUGHT)]
+)
+def test_what_a_taught_tree_loses_by_chance_does_not_count(
+    lost: tuple[float, ...], ships: str
+) -> None:
+    known = {
+        TAUGHT: replace(row(TAUGHT, 0.94, 0.6), losses=tuple(0.2 + each for each in lost)),
+        "formulas": replace(row("formulas", 0.95, 0.6), losses=(0.2,) * len(lost)),
+        "tree": replace(row("tree", 0.9, 0.6), losses=(0.2,) * len(lost)),
+        SINGLE: replace(row(SINGLE, 0.8, 0.5), losses=(1.0,) * len(lost)),
+    }
+
+    assert best_rule(known) == ships
+
+
 def test_a_size_without_a_time_decides_nothing() -> None:
     known = {"tree": row("tree", 0.95, 0.6, GAP), SINGLE: row(SINGLE, 0.8, 0.5, 0.2)}
     only = {"tree": replace(known["tree"], losses=(GAP, GAP)), SINGLE: known[SINGLE]}
