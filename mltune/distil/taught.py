@@ -46,11 +46,11 @@ to the teacher, with 0.6 0.24 %, in 1.7 times the time.
 LEAST_CHANCE = 0.05
 """The least probability that a size is kept."""
 
-MOST_LEAVES, LEAST_LEAVES, LEAVES_FOR_SIZE = 1720, 500, 0.6
+MOST_LEAVES, LEAST_LEAVES, LEAVES_FOR_SIZE = 1640, 500, 0.6
 """Before pruning: without sizes in the map, and at least, and the leaves whose room a size takes.
 
-Then tree and map of 30 kernels and 130 to 541 sizes take 54 to 61 KiB on x86-64 (gcc 12, -O2);
-with 1,840, one of 283 sizes took 65 KiB.
+Then tree and map of 30 kernels and 130 to 635 sizes take at most 62 KB on x86-64 (gcc 12, -O2);
+with 1,720, one of 635 sizes took 64.9 KB.
 With 1,100 leaves a tree lost 0.24 % to its teacher on sizes near measured ones and had 0.983 of
 the best known speed on held-out ones, with 1,400 0.22 % and 0.984, with 1,800 0.20 % and 0.985,
 with 2,500 0.18 % and 0.986 (hgemm on an H200, split 100).
