@@ -219,37 +219,36 @@ class Questions:
             max_leaves: of the tree; about so many stay.
         """
         low, high = 0.0, answers[0][1] + 1e-9
-        ends = self._ends(answers, low)
-        if self._leaves(ends) > max_leaves:
+        ends, leaves = self._ends(answers, low)
+        if leaves > max_leaves:
             for _ in range(_HALVINGS):
                 price = (low + high) / 2
-                tried = self._ends(answers, price)
-                if self._leaves(tried) > max_leaves:
+                tried, leaves = self._ends(answers, price)
+                if leaves > max_leaves:
                     low = price
                 else:
                     high, ends = price, tried
         return self._built(0, ends, answers, thresholds)
 
-    def _ends(self, answers: Sequence[tuple[Leaf, float]], price: float) -> NDArray[np.bool_]:
-        """Return the nodes whose subtrees save no more than their further leaves cost."""
+    def _ends(
+        self, answers: Sequence[tuple[Leaf, float]], price: float
+    ) -> tuple[NDArray[np.bool_], int]:
+        """Find the nodes whose subtrees save no more than their further leaves cost.
+
+        Returns:
+            Whether each node is one, or a leaf; and how many leaves the tree has without the nodes
+            below them.
+        """
         ends = self.feature < 0
         least = np.array([cost for _, cost in answers]) + price
+        leaves = np.ones(len(ends), dtype=np.intp)
         for node in np.flatnonzero(~ends)[::-1].tolist():
-            split = least[self.low[node]] + least[self.high[node]]
+            low, high = self.low[node], self.high[node]
+            split = least[low] + least[high]
             ends[node] = least[node] <= split + 1e-9
             least[node] = min(least[node], split)
-        return np.asarray(ends)
-
-    def _leaves(self, ends: NDArray[np.bool_]) -> int:
-        """Return how many leaves the tree has without the nodes below some."""
-        count, ahead = 0, [0]
-        while ahead:
-            node = ahead.pop()
-            if ends[node]:
-                count += 1
-            else:
-                ahead += [int(self.low[node]), int(self.high[node])]
-        return count
+            leaves[node] = 1 if ends[node] else leaves[low] + leaves[high]
+        return np.asarray(ends), int(leaves[0])
 
     def _built(
         self,
