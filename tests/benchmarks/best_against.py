@@ -15,7 +15,7 @@ import argparse
 import math
 from pathlib import Path
 
-from library_against import report  # type: ignore[import-not-found]  # lies beside this file
+from ratio_report import report  # type: ignore[import-not-found]  # lies beside this file
 
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction, Problem

@@ -21,7 +21,7 @@ from mltune.selector import PortfolioKernel, Selector
 from mltune.selector.json import read_selector, write_selector
 from mltune.selector.restricted import without
 from mltune.workflow.bench import BenchOptions, bench
-from tests.benchmarks.library_against import report
+from tests.benchmarks.ratio_report import report
 
 
 def main() -> None:

@@ -84,7 +84,6 @@ QUICK_SCRIPTS = {
     "best_against": "--rounds 1 --against numpy --sizes 16x16x16,8x24x16 --device {device}",
     "experiment": "--builders 0 --device {device}",
     "leader_pairs": "--seeds 1",
-    "library_against": "--rounds 1 --against numpy --held-out 2 --max-kernels 2 --device {device}",
     "search_replay": "--seeds 1 --budget 12 --samplers random --kernel-tuner '' -o curves",
 }
 """Options that are added to the scripts that measure the pages' figures."""
