@@ -70,7 +70,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # commit.
 database._SYNCHRONOUS = "OFF"
 
-# Tests disturb each other's measurements: leaders are not timed until all times are undisturbed.
+# Tests disturb each other's measurements, so repeating the disturbed ones would only take time.
 final_rounds._MOST_ROUNDS = final_rounds.ROUNDS
 
 # For each new database Optuna's storage loads the migration scripts of all its versions three
