@@ -13,7 +13,7 @@ from mltune.problem import Size, parse_problem_type, problem_of_size
 from mltune.problem.sizes import parse_sizes
 from mltune.run.run_info import RunInfo
 from mltune.runner.capacity import fits
-from mltune.tuning.cross_sizes import default_cross_sizes, spread_order, unseen_sizes
+from mltune.tuning.cross_sizes import MOST, default_cross_sizes, spread_order, unseen_sizes
 from mltune.tuning.new_run import new_run_info
 from mltune.tuning.resumed_run import check_resumed
 from mltune.tuning.search_options import SearchOptions
@@ -27,12 +27,23 @@ def test_hundreds_of_sizes_of_the_suites_that_are_not_searched_on() -> None:
 
     found = default_cross_sizes(SGEMM, searched, GPU)
 
-    assert len(found) > 400
+    suites = {size.extents for size in parse_sizes("spread,models")}
+    first = next(number for number, size in enumerate(found) if size.extents not in suites)
+    assert first > 400
     assert not {size.extents for size in found} & {size.extents for size in searched}
-    assert {size.extents for size in found} <= {
-        size.extents for size in parse_sizes("spread,models")
-    }
     assert found == default_cross_sizes(SGEMM, searched[::-1], GPU)
+
+
+def test_when_the_suites_are_used_up_one_extent_is_another_sizes() -> None:
+    suites = [size.extents for size in parse_sizes("spread,models")]
+
+    found = [size.extents for size in default_cross_sizes(SGEMM, parse_sizes("gpu"), GPU)]
+
+    assert len(found) == len(set(found)) == MOST
+    pairs = {(m, n, 0) for m, n, _ in suites} | {(m, 0, k) for m, _, k in suites}
+    pairs |= {(0, n, k) for _, n, k in suites}
+    for m, n, k in found:
+        assert {(m, n, 0), (m, 0, k), (0, n, k)} & pairs
 
 
 def test_on_a_processor_they_are_smaller() -> None:
@@ -48,7 +59,9 @@ def test_what_a_device_has_no_room_for_is_left_out() -> None:
     found = default_cross_sizes(SGEMM, parse_sizes("gpu"), small)
 
     assert all(fits(problem_of_size(SGEMM, size.extents), small) for size in found)
-    assert 100 < len(found) < len(default_cross_sizes(SGEMM, parse_sizes("gpu"), GPU))
+    assert len(found) > 100
+    all_found = default_cross_sizes(SGEMM, parse_sizes("gpu"), GPU)
+    assert not all(fits(problem_of_size(SGEMM, size.extents), small) for size in all_found)
 
 
 @pytest.mark.parametrize(
