@@ -94,9 +94,19 @@ def test_drawn_sizes_are_whole_within_limits_and_the_same_again(make_table: Make
     assert sizes.min() == 1
     assert sizes.prod(axis=1).max() <= MOST_WORK
     assert (sizes[:, 3] == 1).all()
-    assert 0.4 < np.mean(sizes[:, 2] % 8 == 0) < 0.9
+    assert 0.3 < np.mean(sizes[:, 2] % 8 == 0) < 0.9
     np.testing.assert_array_equal(sizes, drawn_sizes(5000, table, 3))
     assert (sizes != drawn_sizes(5000, table, 4)).any()
+
+
+def test_many_drawn_sizes_have_extents_of_a_measured_size(make_table: MakeTable) -> None:
+    table = make_table(20)
+    pairs = {(size.m, size.k) for size in table.sizes}
+
+    near, far = (drawn_sizes(5000, table, 3, near=share)[:, [0, 2]] for share in (1.0, 0.0))
+
+    share, by_chance = (np.mean([tuple(each) in pairs for each in some]) for some in (near, far))
+    assert by_chance < 0.01 < 0.05 < share < 0.2
 
 
 def test_batches_are_drawn_where_batches_were_measured(make_table: MakeTable) -> None:
