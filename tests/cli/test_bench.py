@@ -82,7 +82,7 @@ def test_a_pack_of_which_no_kernel_runs_is_refused_under_a_time_limit_too(
     monkeypatch.setattr("mltune.runtime.tuned_gemm.list_devices", lambda: here)
 
     done = mltune(
-        "bench", "nvidia-h200/sgemm_nt", "--against", "numpy", "--sizes", "16x16x16",
+        "bench", "nvidia-h200/hgemm_nt", "--against", "numpy", "--sizes", "16x16x16",
         "--device", device_spec, "--time-limit", "20",
     )  # fmt: skip
 

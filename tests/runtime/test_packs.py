@@ -156,17 +156,17 @@ def test_a_pack_of_which_nothing_runs_is_refused_in_one_line(
     queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("mltune.runtime.tuned_gemm.list_devices", lambda: [Entry(queue)])
-    fitting = tmp_path / "pthread-amd-epyc" / "sgemm_nt"
+    fitting = tmp_path / "pthread-amd-epyc" / "hgemm_nt"
     shutil.copytree(data_folder("models") / "pthread-amd-epyc" / "sgemm_nn", fitting)
     monkeypatch.setattr("mltune.runtime.here.packs", lambda: [fitting])
     name = queue.device.name
     with pytest.raises(NoDeviceError) as refused:
-        mltune.load("nvidia-h200/sgemm_nt")
+        mltune.load("nvidia-h200/hgemm_nt")
 
     assert str(refused.value) == (
-        f"nvidia-h200/sgemm_nt, tuned for NVIDIA H200, cannot be used on {name}: none of its 32 "
+        f"nvidia-h200/hgemm_nt, tuned for NVIDIA H200, cannot be used on {name}: none of its 32 "
         "kernels runs there (they need PTX instructions of NVIDIA GPUs); "
-        "use pthread-amd-epyc/sgemm_nt, or tune yours: mltune tune --problems sgemm_nt -o tuned"
+        "use pthread-amd-epyc/hgemm_nt, or tune yours: mltune tune --problems hgemm_nt -o tuned"
     )
 
 
