@@ -19,7 +19,7 @@ from mltune.problem.gemm import (
 from mltune.problem.precision import Precision
 from mltune.problem.problem import Problem, gemm_problem, packed, problem_of_size
 from mltune.problem.size import Size, merge_sizes
-from mltune.problem.size_sets import random_sizes, split_sizes
+from mltune.problem.size_sets import random_sizes
 
 __all__ = [
     "ACTIVATIONS",
@@ -44,6 +44,5 @@ __all__ = [
     "problem_of_size",
     "problem_type_name",
     "random_sizes",
-    "split_sizes",
     "with_epilogue",
 ]

@@ -2,45 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from mltune.errors import UsageError
 from mltune.problem.size import MAX_EXTENT, MAX_SIZES, Size
-
-
-def split_sizes(
-    sizes: Sequence[Size], held_out: float, seed: int
-) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
-    """Split sizes into a training set and a held-out set; both keep their order.
-
-    The choice depends on the seed and the set, not on the order of the set.
-
-    Args:
-        sizes: to split, without duplicates.
-        held_out: the share to hold out, 0 to below 1; with two sizes or more and a share above 0,
-            both sets get at least one.
-        seed: of the choice.
-
-    Returns:
-        The training sizes, and the held-out ones.
-
-    Raises:
-        UsageError: when the share is out of range.
-    """
-    if not 0 <= held_out < 1:
-        raise UsageError(f"sizes: the held-out share must be 0 to below 1, got {held_out}")
-    wanted = min(max(round(len(sizes) * held_out), 1), len(sizes) - 1) if held_out > 0 else 0
-    # A hash instead of a shuffle, as generators may change between versions of a library.
-    by_chance = sorted(
-        {size.extents for size in sizes},
-        key=lambda extents: hashlib.sha256(f"{seed}:{extents}".encode()).digest(),
-    )
-    chosen = set(by_chance[: max(wanted, 0)])
-    train = tuple(size for size in sizes if size.extents not in chosen)
-    return train, tuple(size for size in sizes if size.extents in chosen)
 
 
 def random_sizes(
