@@ -98,8 +98,9 @@ class FinalRounds:
         before = [row for row in rows if row.phase == Phase.FINAL]
         allowance = None
         if info.cross_share:
-            others = [each for each in info.cross_problems if each not in info.problems]
-            allowance = Allowance(info.problems, others, info.cross_share, rows, end)
+            searched = dict.fromkeys(info.problems)
+            others = [each for each in info.cross_problems if each not in searched]
+            allowance = Allowance(tuple(searched), others, info.cross_share, rows, end)
         competing = contenders(trials, session)
         choice = None
         if info.leaders_chosen:
