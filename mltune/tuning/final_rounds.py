@@ -208,18 +208,21 @@ class FinalRounds:
             sizes += 1
             # The estimate for a size may be wrong, so the next one needs time, too.
             problem = following if following and self._next() else None
-        self._go_round_again(progress)
+        self._go_round_again(show)
         if self._allowance is not None and self._allowance.begun:
             show(Progress(phase="sizes", done=sizes, total=sizes))
 
-    def _go_round_again(self, progress: Callable[[bool], None]) -> None:
+    def _go_round_again(self, show: Callable[[Progress], None]) -> None:
         """Measure further sizes in the other rounds, while there is time."""
         if self._allowance is None:
             return
         self._further_rounds = ROUNDS
-        for problem in self._allowance.begun:
+        begun = self._allowance.begun
+        for done, problem in enumerate(begun):
             if self._allowance.has_time_again(problem, ROUNDS - 1) and self._lacking(problem):
-                self._meet_on(problem, None, progress)
+                left = max(0.0, self._allowance.left)
+                show(Progress(phase="rounds", done=done, total=len(begun), seconds_left=left))
+                self._meet_on(problem, None, lambda is_new: None)
 
     def _rounds_on(self, problem: Problem) -> int:
         is_further = self._allowance is not None and self._allowance.is_further(problem)

@@ -152,7 +152,8 @@ def test_when_no_size_is_left_the_further_ones_are_measured_again(
     before = [replace(row, config=before[0].config, trial=0) for row in before]
 
     rows = list(before)
-    rounds(info, rows, TickingRunner(before, 30)).run(info.problems, ignore_progress)
+    shown: list[Progress] = []
+    rounds(info, rows, TickingRunner(before, 30)).run(info.problems, shown.append)
     cut_off = rows[: len(before) + 11]  # in the second round of a further size
     again = TickingRunner(before, 30 + 0.5 * 11)
     rounds(info, cut_off, again).run(info.problems, ignore_progress)
@@ -163,6 +164,8 @@ def test_when_no_size_is_left_the_further_ones_are_measured_again(
         *["24x8x8"] * 2, *["32x8x8"] * 2, *["40x8x8"] * 2,
     ]  # fmt: skip
     assert [row.problem for row in cut_off] == [row.problem for row in rows]
+    again_on = [each for each in shown if each.phase == "rounds"]
+    assert [(each.done, each.total) for each in again_on] == [(0, 3), (1, 3), (2, 3)]
 
 
 def test_without_a_share_all_sizes_are_measured(make: Make, info: RunInfo) -> None:
