@@ -14,6 +14,7 @@ import pytest
 
 from mltune import __version__
 from mltune.cli.main import VERBS
+from mltune.counted import counted
 from mltune.distil.methods import METHODS
 from mltune.measurement import Phase
 from mltune.problem import ACTIVATIONS, parse_problem_type
@@ -394,7 +395,7 @@ def test_export_counts_the_kernels_in_place_of_their_long_names(
     shown = mltune("export", selector, "--lang", "python", "-o", tmp_path / "library")
     kernels = list(tmp_path.rglob("*.cl"))
 
-    assert f"{kernels[0].parent}/: {len(kernels)} kernels\n" in shown.out
+    assert f"{kernels[0].parent}/: {counted(len(kernels), 'kernel')}\n" in shown.out
     assert kernels[0].name not in shown.out
 
 
