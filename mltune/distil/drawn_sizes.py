@@ -23,7 +23,7 @@ With a quarter, a fold of sgemm NT (split 100) lost 0.9 % more on held-out sizes
 on sizes from everywhere.
 """
 
-KEPT_EXTENTS = 0.3
+_KEPT = 0.3
 """The probability that an extent near a measured size is that size's own, as programs use the
 layers of a network with any number of tokens.
 
@@ -70,7 +70,7 @@ def drawn_sizes(count: int, table: TimeTable, seed: Seed, near: float = NEAR_MEA
         multiple = chance.choice(_MULTIPLES, size=(len(drawn), 3))
         multiple = np.where(chance.random((len(drawn), 1)) < _ALIKE, multiple[:, :1], multiple)
         drawn[:, :3] = np.rint(drawn[:, :3] / multiple) * multiple
-        is_kept = is_near[:, None] & (chance.random(drawn.shape) < KEPT_EXTENTS)
+        is_kept = is_near[:, None] & (chance.random(drawn.shape) < _KEPT)
         drawn = np.where(is_kept, measured[chosen], drawn)
         drawn = np.clip(drawn, 1.0, np.maximum(most, measured.max(axis=0)))
         parts.append(drawn[drawn.prod(axis=1) <= max(MOST_WORK, measured.prod(axis=1).max())])

@@ -80,10 +80,10 @@ class Allowance:
 
     @property
     def left(self) -> float:
-        """Seconds that are left for further sizes."""
+        """Seconds that are left for further sizes, at least 0."""
         if self._given < math.inf:
-            return self._end - time.monotonic()
-        return self.total - self._spent
+            return max(0.0, self._end - time.monotonic())
+        return max(0.0, self.total - self._spent)
 
     @property
     def _spent(self) -> float:

@@ -43,6 +43,7 @@ on the others.
 """
 
 _TRIES = 20 * MOST
+"""Mixtures that are drawn at most, as few of them may fit on a small device."""
 
 MANY = 50
 """With so many sizes to search on, no further ones are needed."""
@@ -117,20 +118,23 @@ def _mixed(
 ) -> list[Extents]:
     """Return new sizes, up to `MOST` with the given ones: one extent is another size's.
 
-    So programs use the layers of a network, with any number of tokens. None has more work than all
-    given ones, or less.
+    So programs use the layers of a network, with any number of tokens. The work of each is between
+    the least and the most of the given ones.
     """
+    if not sizes:
+        return []
     chance = random.Random(0)
-    work = sorted(map(math.prod, sizes))
+    work = [math.prod(size) for size in sizes]
+    least, most = min(work), max(work)
     found = dict.fromkeys(sizes)
     for _ in range(_TRIES):
-        if not sizes or len(found) >= MOST:
+        if len(found) >= MOST:
             break
         one, other = chance.choices(sizes, k=2)
         axis = chance.randrange(3)
         mixed = (*one[:axis], other[axis], *one[axis + 1 :])
-        is_between = work[0] <= math.prod(mixed) <= work[-1]
-        if mixed not in known and is_between and fits(problem_of_size(contraction, mixed), device):
+        is_new = mixed not in known and least <= math.prod(mixed) <= most
+        if is_new and fits(problem_of_size(contraction, mixed), device):
             found.setdefault(mixed)
     return list(found)[len(sizes) :]
 

@@ -196,9 +196,12 @@ class FinalRounds:
 
     def _go_on(self, sizes: int, show: Callable[[Progress], None]) -> None:
         """Measure on further sizes; `sizes` were measured before."""
+        allowance = self._allowance
+        if allowance is None:
+            return
 
         def progress(is_new: bool) -> None:
-            left = max(0.0, self._allowance.left) if self._allowance else 0.0
+            left = allowance.left
             show(Progress(phase="sizes", done=sizes, total=sizes + 1, seconds_left=left))
 
         problem = self._next()
@@ -208,19 +211,17 @@ class FinalRounds:
             sizes += 1
             # The estimate for a size may be wrong, so the next one needs time, too.
             problem = following if following and self._next() else None
-        self._go_round_again(show)
-        if self._allowance is not None and self._allowance.begun:
+        self._go_round_again(allowance, show)
+        if allowance.begun:
             show(Progress(phase="sizes", done=sizes, total=sizes))
 
-    def _go_round_again(self, show: Callable[[Progress], None]) -> None:
+    def _go_round_again(self, allowance: Allowance, show: Callable[[Progress], None]) -> None:
         """Measure further sizes in the other rounds, while there is time."""
-        if self._allowance is None:
-            return
         self._further_rounds = ROUNDS
-        begun = self._allowance.begun
+        begun = allowance.begun
         for done, problem in enumerate(begun):
-            if self._allowance.has_time_again(problem, ROUNDS - 1) and self._lacking(problem):
-                left = max(0.0, self._allowance.left)
+            if allowance.has_time_again(problem, ROUNDS - 1) and self._lacking(problem):
+                left = allowance.left
                 show(Progress(phase="rounds", done=done, total=len(begun), seconds_left=left))
                 self._meet_on(problem, None, lambda is_new: None)
 

@@ -94,6 +94,8 @@ def test_drawn_sizes_are_whole_within_limits_and_the_same_again(make_table: Make
     assert sizes.min() == 1
     assert sizes.prod(axis=1).max() <= MOST_WORK
     assert (sizes[:, 3] == 1).all()
+    far = drawn_sizes(5000, table, 3, near=0.0)
+    assert 0.4 < np.mean(far[:, 2] % 8 == 0) < 0.9
     assert 0.3 < np.mean(sizes[:, 2] % 8 == 0) < 0.9
     np.testing.assert_array_equal(sizes, drawn_sizes(5000, table, 3))
     assert (sizes != drawn_sizes(5000, table, 4)).any()
