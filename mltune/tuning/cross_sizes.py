@@ -69,6 +69,8 @@ def default_cross_sizes(
         return ()
     known = {size.extents[:3] for size in sizes}
     others = _others(f"{_spread(device)},models", contraction, known, device)
+    if not others:
+        return ()
     order = [others[number] for number in spread_order(others, sorted(known))]
     return tuple(map(Size, order + _mixed(others, known, contraction, device)))
 
@@ -121,8 +123,6 @@ def _mixed(
     So programs use the layers of a network, with any number of tokens. The work of each is between
     the least and the most of the given ones.
     """
-    if not sizes:
-        return []
     chance = random.Random(0)
     work = [math.prod(size) for size in sizes]
     least, most = min(work), max(work)

@@ -66,6 +66,8 @@ def test_what_a_device_has_no_room_for_is_left_out() -> None:
         for device in (small, GPU)
     )  # fmt: skip
     assert 100 < len(of_suites) < len(on_gpu)
+    tiny = replace(GPU, max_alloc_bytes=16)
+    assert default_cross_sizes(SGEMM, parse_sizes("gpu"), tiny) == ()
 
 
 @pytest.mark.parametrize(
