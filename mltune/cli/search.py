@@ -415,7 +415,7 @@ def _print_columns(gain: Gain) -> None:
 def _print_stop_reason(reason: StopReason, gain: ExpectedGain | None) -> None:
     expected = (
         f"; expected of one more trial: {gain.next_gain:.2%} less time, of {gain.trials} "
-        f"more: {gain.ahead_gain:.1%} or more"
+        f"more: {gain.ahead_gain:.1%}"
         if gain
         else ""
     )

@@ -96,17 +96,25 @@ class Forecast:
     Attributes:
         gains: by size and candidate: the expected improvement on the best answer in approximate
             logs.
+        unknown: the sizes without a prediction, on which nothing is gained.
     """
 
     candidates: Candidates
     gains: Matrix32
     posteriors: tuple[Belief, ...]
+    unknown: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, candidates: Candidates, posteriors: Sequence[Belief]) -> Forecast:
+    def of(
+        cls,
+        candidates: Candidates,
+        posteriors: Sequence[Belief],
+        unknown: NDArray[np.bool_],
+    ) -> Forecast:
         """Return the mean of the models' expectations."""
         gains = np.mean([belief.gains for belief in posteriors], axis=0)
-        return cls(candidates, gains, tuple(posteriors))
+        gains[unknown] = 0
+        return cls(candidates, gains, tuple(posteriors), unknown)
 
     def gains_within_reach(self, free: NDArray[np.bool_]) -> Matrix32:
         """Return the mean of `Belief.gains_within_reach`."""
@@ -118,4 +126,5 @@ class Forecast:
     def together(self, numbers: Sequence[int]) -> Matrix:
         """Return the expected improvement by the best of some candidates, by size."""
         expected: Matrix = np.mean([one.together(numbers) for one in self.posteriors], axis=0)
+        expected[self.unknown] = 0
         return expected

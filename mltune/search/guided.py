@@ -37,6 +37,9 @@ from mltune.space.union import UnionSpace
 
 _STARTS = 10
 _KNOWN = 2
+_LATELY = 100
+"""The least number of trials whose gain bounds the expected one."""
+
 _LOOK_AFAR = 4
 """In a space too large to list, one proposal in this many may come from anywhere; the others are
 made from the best configs so far. With few observations a model is too optimistic about configs
@@ -102,6 +105,8 @@ class GuidedSampler(ConfigSampler):
         self._starts = starts
         self._log = log
         self._incumbents = Incumbents(counts)
+        self._saved: list[float] = []
+        """What each answer saved, as the log of time before / time after."""
         self._answers: dict[Config, Matrix] = {}
         self._asked: dict[Config, tuple[int, ...]] = {}
         self._proposed: set[Config] = set()
@@ -157,9 +162,20 @@ class GuidedSampler(ConfigSampler):
         first = [number for number in np.argsort(-gains)[:trials].tolist() if gains[number] >= 0]
         if not first:
             return ExpectedGain(0.0, trials, 0.0)
-        alone, together = float(gains[first[0]]), forecast.together(first)
+        alone = float(gains[first[0]])
+        together = float(self._incumbents.shares @ forecast.together(first))
         # Random draws of the others give no more than this.
-        return ExpectedGain(alone, trials, max(alone, float(self._incumbents.shares @ together)))
+        ahead = min(max(alone, together), self._saved_lately(trials))
+        return ExpectedGain(min(alone, ahead), trials, ahead)
+
+    def _saved_lately(self, trials: int) -> float:
+        """Return what as many trials, and at least `_LATELY`, saved at last, as a log.
+
+        Gains decrease, but the model expects too much of its most promising configs: in a search
+        of double kernels for an H200, 4 to 12 % of 100 more trials, which saved 0.01 to 0.12 %.
+        """
+        known = max(trials, _LATELY)
+        return math.fsum(self._saved[-known:]) if len(self._saved) >= known else math.inf
 
     @property
     def incumbents(self) -> Incumbents:
@@ -257,7 +273,8 @@ class GuidedSampler(ConfigSampler):
             return
         row = np.full(self._incumbents.count, math.nan)
         row[list(found)] = list(found.values())
-        self._incumbents.add(found)
+        saved = self._incumbents.add(found)
+        self._saved.append(math.inf if saved >= 1 else -math.log1p(-saved))
         if config not in self._space:
             self._to_beat = np.fmin(self._to_beat, row)
             return
@@ -344,12 +361,10 @@ class GuidedSampler(ConfigSampler):
                 one.expect(self._answers, tuple(self._asked), self._to_beat, self._elsewhere)
                 for one in self._surrogates
             ]
-            forecast = Forecast.of(self._surrogates[0].candidates, posteriors)
-        if self._most_kept is not None:
             # In a union there may be sizes without a timed config of this space: no prediction for
             # these.
-            forecast.gains[np.isnan(self._own_best)] = 0
-        return forecast
+            unknown = np.isnan(self._own_best) & (self._most_kept is not None)
+            return Forecast.of(self._surrogates[0].candidates, posteriors, unknown)
 
     def _close_to_best(self) -> list[Config]:
         """Return the candidates close to the best configs of the space, without visited ones."""

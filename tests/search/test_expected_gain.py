@@ -7,13 +7,19 @@ import pytest
 from mltune.search.expected_gain import ExpectedGain
 from mltune.search.guided import GuidedSampler
 from mltune.search.random import RandomSampler
+from mltune.search.union_sampler import UnionSampler
 from mltune.space.config import Config
 from mltune.space.parameter import Parameter
 from mltune.space.recorded import RecordedSpace
 from mltune.space.space import Space
+from mltune.space.union import UnionSpace, family_parameter
 from tests.studies import Asked
 
 SPACE = Space(name="line", family="none", parameters=[Parameter("x", tuple(range(40)))], limits={})
+
+
+def waves(config: Config, sizes: tuple[int, ...]) -> float:
+    return 2 + math.sin(config.int("x"))
 
 
 def valley(config: Config, sizes: tuple[int, ...]) -> float:
@@ -61,6 +67,44 @@ def test_a_model_expects_less_and_less_of_a_smooth_valley() -> None:
     assert first > 0.001
     assert last is not None
     assert last < 0.001
+
+
+def test_no_more_is_expected_than_the_last_hundred_trials_saved() -> None:
+    wide = Space(
+        name="wide", family="none", parameters=[Parameter("x", tuple(range(400)))], limits={}
+    )
+    asked = Asked(GuidedSampler(wide, 0))
+    asked.steps(waves, 15)
+    early = asked.study.expected_gain(100)
+    for x in range(200, 300):
+        asked.learn(Config.of({"x": x}), 4.0)
+
+    assert early is not None
+    assert early.ahead_log > 0
+    assert asked.study.expected_gain(100) == ExpectedGain(0.0, 100, 0.0)
+
+
+def test_of_a_size_on_which_a_space_has_no_time_nothing_is_expected() -> None:
+    def times(config: Config, sizes: tuple[int, ...]) -> dict[int, float]:
+        """The first family is never fast enough for the second size."""
+        is_quick = config.word("family") == "quick"
+        return {0: waves(config, sizes)} if is_quick else {0: 10.0, 1: 100.0}
+
+    members = [
+        Space(
+            name=family,
+            family=family,
+            parameters=[family_parameter(family), Parameter("x", tuple(range(400)))],
+            limits={},
+        )
+        for family in ("quick", "slow")
+    ]
+    asked = Asked(UnionSampler(UnionSpace("both", members), 0, (1, 1)), 2)
+    asked.steps(times, 30)
+    gain = asked.study.expected_gain(10)
+
+    assert gain is not None
+    assert gain.ahead_log < 0.01
 
 
 def test_only_a_sampler_with_a_model_can_tell() -> None:
