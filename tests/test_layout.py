@@ -1,7 +1,9 @@
 """What lies at the top of the repository is meant to be there."""
 
+import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,18 @@ def test_the_top_level_has_no_stray_files() -> None:
     )
 
     assert {name.split("/")[0] for name in listed.stdout.split("\0") if name} == NAMES
+
+
+def test_the_sdist_has_the_runs_that_tests_and_commands_take() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    included = settings["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    readers = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *ROOT.glob("tests/*/test_*.py")]
+    named = {
+        name
+        for reader in (*readers, *ROOT.glob("tests/*.py"), *ROOT.glob("tests/*/conftest.py"))
+        for name in re.findall(r"2026-\d\d-\d\d-[\w-]+", reader.read_text(encoding="utf-8"))
+        if (ROOT / "runs" / name).exists()
+    }
+
+    assert {"2026-11-21-sgemm-nn-nvidia-h200", "2026-11-21-sgemm-nn-pocl"} <= named
+    assert {f"/runs/{name}" for name in named} <= set(included)
