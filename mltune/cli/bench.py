@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FIGURES = ("kernel", "best", "call", "best", "error")
 
-EXAMPLE = "mltune bench models/nvidia-h200/sgemm_nn --against cublas,clblast --sizes deepbench-nn"
+EXAMPLE = "mltune bench nvidia-h200/sgemm_nn --against cublas,clblast --sizes deepbench-nn"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 from mltune.cli.output import Cell, print_json, print_table, short_names
 from mltune.cli.parser import positive, whole
 
-EXAMPLE = "mltune predict models/nvidia-h200/sgemm_nn 1000x1000x1000 --top 4 --measure"
+EXAMPLE = "mltune predict nvidia-h200/sgemm_nn 1000x1000x1000 --top 4 --measure"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add = parser.add_argument
-    add("model", type=Path, metavar="MODEL", help="what mltune train wrote")
+    add("model", type=Path, metavar="MODEL", help="what mltune train wrote, or a pack")
     add("size", nargs="+", type=_extents, metavar="MxNxK[xB]", help="the problem's size")
     add("--top", type=positive, default=5, metavar="N", help="how many kernels (default: 5)")
     add("--measure", action="store_true", help="measure them, and sort by that")

@@ -164,8 +164,8 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help="records to learn from first, of any device or size: files as for --replay, run "
-        "folders, or selectors, whose kernels are tried first; or none (default: shipped, the "
-        "shipped runs and packs of this device or a similar one)",
+        "folders, or selectors and packs, whose kernels are tried first; or none (default: "
+        "shipped, the shipped runs and packs of this device or a similar one)",
     )
     _declare_end(add)
     add("--objective", metavar="WORD", help="time, or energy with --observe (default: time)")

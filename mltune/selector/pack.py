@@ -29,14 +29,23 @@ def find_selector(given: Path) -> Path:
     """
     if given.suffix == ".json":
         return given
-    if not given.exists() and len(given.parts) == 2 and not given.is_absolute():
-        return find_pack(*given.parts, packs()) / SELECTOR_NAME
+    given = pack_folder(given)
     if not given.exists() and len(given.parts) == 1:
         devices = _devices(packs())
         raise UsageError(f"{given}: no such folder, and no device with packs (devices: {devices})")
     if given.is_dir() and not (given / SELECTOR_NAME).exists():
         raise UsageError(f"{given}: holds no {SELECTOR_NAME}, which `mltune distil` writes")
     return given / SELECTOR_NAME
+
+
+def pack_folder(given: Path) -> Path:
+    """Return the shipped pack of this name, or else `given` itself.
+
+    Raises:
+        UsageError: when `given` has a pack's form, and there is neither a folder nor a pack.
+    """
+    is_name = not given.exists() and len(given.parts) == 2 and not given.is_absolute()
+    return find_pack(*given.parts, packs()) if is_name else given
 
 
 def find_selectors(given: Path) -> tuple[Path, ...]:
@@ -83,8 +92,10 @@ def find_pack(device: str, problem: str, known: Sequence[Path]) -> Path:
     """
     exact = [pack for pack in known if pack.name in (problem, f"{problem}_nn")]
     if not exact:
-        names = ", ".join(f"{pack.parent.name}/{pack.name}" for pack in known) or "none"
-        raise UsageError(f"{device}/{problem}: no such folder, and no such pack (packs: {names})")
+        raise UsageError(
+            f"{device}/{problem}: no such folder, and no such pack (devices with packs: "
+            f"{_devices(known)}; see mltune pack list)"
+        )
     nearest = max(exact, key=lambda pack: _likeness(device, pack.parent.name))
     words, theirs = _words(device), _words(nearest.parent.name)
     if words.isdisjoint(theirs):

@@ -22,6 +22,7 @@ from mltune.run.database import read_url
 from mltune.run.run_info import ENERGY, TIME, RunInfo, new_run_id
 from mltune.runner.observe import OBSERVERS
 from mltune.search.names import check_sampler, is_own
+from mltune.selector.pack import pack_folder
 from mltune.space.shipped import AUTO as AUTO_SPACE
 from mltune.space.shipped import split_names
 from mltune.tuning.cross_sizes import AUTO, NONE
@@ -104,7 +105,11 @@ def check_options(options: SearchOptions) -> None:
             f"--prior: only the sampler 'guided' learns from records, got '{options.sampler}'"
         )
     for path in options.priors:
-        if not path.exists() and options.priors != NO_PRIORS and path != SHIPPED_PRIORS:
+        if (
+            options.priors != NO_PRIORS
+            and path != SHIPPED_PRIORS
+            and not pack_folder(path).exists()
+        ):
             raise UsageError(f"--prior: {path}: there is no such file or folder")
     if (options.problem, options.epilogue, options.compute) != (None, None, None):
         asked_problem_type(options)
@@ -207,7 +212,7 @@ def asked_spaces(options: SearchOptions) -> tuple[str, ...]:
 def asked_priors(priors: tuple[Path, ...]) -> tuple[str, ...]:
     """Return the files of `--prior` as a run records them."""
     files = () if priors == NO_PRIORS else priors
-    return tuple(str(path.absolute()) for path in files if path != SHIPPED_PRIORS)
+    return tuple(str(pack_folder(path).absolute()) for path in files if path != SHIPPED_PRIORS)
 
 
 def trials_asked(options: SearchOptions, info: RunInfo) -> int:

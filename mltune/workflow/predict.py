@@ -16,6 +16,7 @@ from mltune.kernel.name import kernel_name
 from mltune.measurement import Measurement
 from mltune.problem import Problem, problem_of_size
 from mltune.runner.live import WorkerRunner
+from mltune.selector.pack import pack_folder
 from mltune.space import Config
 from mltune.tuning.families import FamilyOfConfig, family_named
 from mltune.workflow.candidates import Candidates
@@ -82,8 +83,9 @@ def predict(options: PredictOptions) -> PredictResult:
         UsageError: when the model cannot be read or the size does not fit its problem type.
         NoDeviceError: when it has to measure and there is no such device.
     """
-    model = load(options.model)
-    candidates = Candidates.read(options.model)
+    folder = pack_folder(options.model)
+    model = load(folder)
+    candidates = Candidates.read(folder)
     problem = problem_of_size(candidates.contraction, options.size)
     family_of = candidates.family_of
     if options.explore:

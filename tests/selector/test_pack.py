@@ -5,7 +5,7 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.selector.json import read_selector
-from mltune.selector.pack import SELECTOR_NAME, find_pack, find_selector, packs
+from mltune.selector.pack import SELECTOR_NAME, find_pack, find_selector, pack_folder, packs
 
 KNOWN = (
     Path("amd-mi300/sgemm_nn"),
@@ -67,7 +67,9 @@ def test_a_known_device_that_lacks_a_pack_is_told_which_it_has() -> None:
 
 
 def test_a_problem_without_a_pack_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"^x/zgemm: no such folder, and no such pack \(packs: "):
+    with pytest.raises(
+        UsageError, match=r"^x/zgemm: no such folder, and no such pack \(devices with packs: "
+    ):
         find_pack("x", "zgemm", KNOWN)
 
 
@@ -80,6 +82,15 @@ def test_a_file_and_a_folder_are_themselves(
     assert find_selector(Path("a/b.json")) == Path("a/b.json")
     (tmp_path / "nvidia-h200" / "sgemm" / SELECTOR_NAME).touch()
     assert find_selector(Path("nvidia-h200/sgemm")) == Path("nvidia-h200/sgemm") / SELECTOR_NAME
+
+
+def test_a_pack_s_name_means_its_folder_and_other_paths_themselves(tmp_path: Path) -> None:
+    assert pack_folder(Path("nvidia-h200/sgemm_nn")).is_dir()
+    assert pack_folder(tmp_path) == tmp_path
+    assert pack_folder(tmp_path / "none") == tmp_path / "none"
+    assert pack_folder(Path("none")) == Path("none")
+    with pytest.raises(UsageError, match=r"^no/such: no such folder, and no such pack"):
+        pack_folder(Path("no/such"))
 
 
 def test_a_folder_without_a_selector_is_told_apart(tmp_path: Path) -> None:
