@@ -44,8 +44,10 @@ def pack_folder(given: Path) -> Path:
     Raises:
         UsageError: when `given` has a pack's form, and there is neither a folder nor a pack.
     """
-    is_name = not given.exists() and len(given.parts) == 2 and not given.is_absolute()
-    return find_pack(*given.parts, packs()) if is_name else given
+    if given.exists() or given.is_absolute() or len(given.parts) != 2:
+        return given
+    device, problem = given.parts
+    return find_pack(device, problem, packs())
 
 
 def find_selectors(given: Path) -> tuple[Path, ...]:
