@@ -31,8 +31,7 @@ class Tuned:
     def describe(self, contraction: Contraction) -> str:
         """Return the number of kernels, the device, and the tuned device if it is another one."""
         selector, here = self._gemm.selector, self._queues.device
-        home = selector.device
-        tuned = "" if here.startswith(home) else f", tuned on {home}"
+        tuned = "" if selector.is_for(here) else f", tuned on {selector.device}"
         return f"mltune, {counted(len(selector.portfolio), 'kernel')} on {here}{tuned}"
 
     def prepare(self, task: Task) -> TunedProduct:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from mltune.cli.output import ProgressBar, print_json, print_table, short_number
-from mltune.cli.parser import whole
+from mltune.cli.parser import seed
 from mltune.counted import counted
 from mltune.shell import command
 
@@ -39,7 +39,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="build: where <device>/<problem> is made (default: models)",
     )
     add("--device", metavar="D", help="verify and list: as of search (default: auto)")
-    add("--seed", type=whole, metavar="N", help="build: of fits and splits (default: 0)")
+    add("--seed", type=seed, metavar="N", help="build: of fits and splits (default: 0)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,13 +88,12 @@ def _verify(args: argparse.Namespace) -> int:
             print(f"{each.name} on {each.device}: {used} of {len(each.kernels)} kernels right")
             for name, why in each.unused:
                 print(f"  {name}: {why}")
-            print_table(
-                ("size", "stated ms", "here ms"),
-                [
-                    (stated.label, short_number(stated.seconds * 1e3), short_number(taken * 1e3))
-                    for stated, taken in zip(each.speeds, each.seconds, strict=True)
-                ],
-            )
+            rows = [
+                (stated.label, short_number(stated.seconds * 1e3), short_number(taken * 1e3))
+                for stated, taken in zip(each.speeds, each.seconds, strict=True)
+            ]
+            if rows:
+                print_table(("size", "stated ms", "here ms"), rows)
     return 0 if all(each.is_right for each in found) else 1
 
 

@@ -133,7 +133,7 @@ class Here:
             count = f"{len(self.lacking)} of {len(self._selector.portfolio)} kernels"
             verb = "is" if len(self.lacking) == 1 else "are"
             said.append(f"{count} {verb} not used there: {_words(self.lacking.values())}")
-        is_home = device.name.startswith(home)
+        is_home = self._selector.is_for(device.name)
         if self.finding is not None:
             pairs = zip(speeds, self.finding.seconds, strict=True)
             there = "as it states" if is_home else f"as on {home}"
@@ -174,8 +174,7 @@ def _refuse_if_none_is_left(
     if len(lacks_here) < len(selector.portfolio):
         return
     problem = _problem(selector)
-    home = selector.device
-    tuned = f", tuned for {home}," if home and not device.name.startswith(home) else ""
+    tuned = "" if selector.is_for(device.name) else f", tuned for {selector.device},"
     fitting = [
         f"{pack.parent.name}/{problem}"
         for pack in packs()

@@ -41,7 +41,7 @@ class Verified:
         """Whether all kernels are right and, on the pack's own device, as fast as stated."""
         pairs = zip(self.speeds, self.seconds, strict=True)
         is_fast = all(0 < taken <= SLOW_FACTOR * each.seconds for each, taken in pairs)
-        return not self.unused and (is_fast or not self.device.startswith(self.home))
+        return not self.unused and (is_fast or self.home not in ("", self.device))
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping."""
@@ -79,6 +79,6 @@ def verify(selector: Path, entry: DeviceEntry) -> Verified:
         home=tuned.selector.device,
         kernels=tuple(names),
         unused=tuple((names[number], why) for number, why in sorted(here.lacking.items())),
-        speeds=tuned.speeds,
+        speeds=tuned.speeds if here.finding else (),
         seconds=here.finding.seconds if here.finding else (),
     )

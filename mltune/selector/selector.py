@@ -318,6 +318,10 @@ class Selector:
         """The device that it was tuned for; empty if that is unknown."""
         return dict(self.conditions).get("device", "")
 
+    def is_for(self, device: str) -> bool:
+        """Whether it was tuned for a device of this name, as far as it says."""
+        return self.device in ("", device)
+
     def choose(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
         """Return the kernel for a size; any whole numbers are allowed, also 0 and below."""
         exact = self._exact_map.get((m, n, k, batch))

@@ -170,10 +170,9 @@ def bench(
 
 def _elsewhere(gemm: TunedGemm, entry: DeviceEntry) -> str:
     """Return a line if the selector was tuned for another device; a pack's check says it, too."""
-    home = gemm.selector.device
-    if gemm.speeds or entry.info.name.startswith(home):
+    if gemm.speeds or gemm.selector.is_for(entry.info.name):
         return ""
-    return f"{gemm.name} was tuned for {home}; it runs on {entry.info.name} here"
+    return f"{gemm.name} was tuned for {gemm.selector.device}; it runs on {entry.info.name} here"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mltune.problem import parse_problem_type
+from mltune.selector.json import write_selector
+from mltune.selector.pack import SELECTOR_NAME
 from mltune.selector.speeds import Speed, read_speeds, write_speeds
+from tests.runtime.test_tuned_gemm import selector_for
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
@@ -45,6 +49,18 @@ def test_packs_are_built_from_runs_verified_and_listed(
     (listed,) = mltune("pack", "list", pack, "--device", device_spec, "--json").json["packs"]
     assert (listed["name"], listed["lacks"]) == (f"{pack.parent.name}/sgemm_nn", "")
     assert listed["runs"] == listed["kernels"]
+
+
+def test_a_pack_with_an_epilogue_is_verified_without_times(
+    mltune: Command, device_spec: str, tmp_path: Path
+) -> None:
+    write_selector(selector_for(parse_problem_type("sgemm_nn_bias_m")), tmp_path / SELECTOR_NAME)
+    write_speeds([Speed((64, 64, 64, 1), 1.0)], tmp_path)
+
+    verified = mltune("pack", "verify", tmp_path, "--device", device_spec)
+
+    assert verified.code == 0, verified.err
+    assert "5 of 5 kernels right" in verified.out
 
 
 def test_what_tune_wrote_is_a_folder_of_runs(

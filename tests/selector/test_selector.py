@@ -180,3 +180,11 @@ def test_questions_and_names_that_no_exporter_could_write_are_refused() -> None:
 
 def test_a_reason_is_printed_in_words() -> None:
     assert [str(each) for each in Reason] == ["exact size", "time formulas", "tree"]
+
+
+def test_a_selector_is_for_the_device_that_it_names_and_no_other() -> None:
+    named = selector(Leaf(0), conditions=(("device", "NVIDIA H200"),))
+
+    assert named.is_for("NVIDIA H200")
+    assert not named.is_for("NVIDIA H200 NVL")
+    assert selector(Leaf(0)).is_for("NVIDIA H200 NVL")
