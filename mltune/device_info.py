@@ -96,7 +96,7 @@ class DeviceInfo:
     @property
     def slug(self) -> str:
         """A short name for folders, of letters, digits and dashes."""
-        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")[:40] or "device"
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")[:64] or "device"
 
     @property
     def model(self) -> str:

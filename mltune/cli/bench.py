@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.output import Cell, ProgressBar, print_json, print_table, table_width
-from mltune.cli.parser import positive, seconds, whole
+from mltune.cli.parser import positive, seconds, seed
 from mltune.cli.terminal import columns
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="begin no further size after this time, builds included (default: none)",
     )
-    add("--seed", type=whole, default=0, metavar="N", help="of the numbers (default: 0)")
+    add("--seed", type=seed, default=0, metavar="N", help="of the numbers (default: 0)")
     add(
         "--figure",
         type=Path,

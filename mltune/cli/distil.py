@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.output import ProgressBar, print_json, print_table
-from mltune.cli.parser import fraction, positive, whole
+from mltune.cli.parser import fraction, positive, seed
 from mltune.counted import counted
 from mltune.shell import command
 
@@ -72,7 +72,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="share of the sizes that each judging fit does not see (default: 0.25)",
     )
-    add("--seed", type=whole, default=0, metavar="N", help="of the split (default: 0)")
+    add("--seed", type=seed, default=0, metavar="N", help="of the split (default: 0)")
     add(
         "--suggest",
         type=positive,

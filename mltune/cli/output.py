@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import chain, count, product
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from mltune.cli.streams import printable
@@ -138,12 +139,10 @@ def short_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def kernel_letters(kernels: Iterable[str]) -> dict[str, str]:
-    """Return a letter for each kernel of a table, in their order: a to z, then aa, ab, ..."""
-    alphabet = string.ascii_lowercase
-    return {
-        name: (alphabet[place // 26 - 1] if place >= 26 else "") + alphabet[place % 26]
-        for place, name in enumerate(dict.fromkeys(kernels))
-    }
+    """Return letters for each kernel of a table, in their order: a to z, then aa, ab, ..."""
+    groups = (product(string.ascii_lowercase, repeat=length) for length in count(1))
+    letters = map("".join, chain.from_iterable(groups))
+    return dict(zip(dict.fromkeys(kernels), letters, strict=False))
 
 
 def print_kernels(letters: Mapping[str, str]) -> None:

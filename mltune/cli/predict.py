@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from mltune.cli.output import Cell, print_json, print_table, short_names
-from mltune.cli.parser import positive, whole
+from mltune.cli.parser import positive, seed
 
 EXAMPLE = "mltune predict nvidia-h200/sgemm_nn 1000x1000x1000 --top 4 --measure"
 
@@ -27,7 +27,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="also consider N configs that were never measured (default: 0)",
     )
     add("--device", metavar="D", help="where to measure (default: the model's device)")
-    add("--seed", type=whole, default=0, metavar="N", help="of --explore (default: 0)")
+    add("--seed", type=seed, default=0, metavar="N", help="of --explore (default: 0)")
 
 
 def run(args: argparse.Namespace) -> int:

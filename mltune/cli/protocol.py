@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mltune.cli.options import declare_builders, declare_limits
 from mltune.cli.output import ProgressBar, conclude, print_json, print_table
-from mltune.cli.parser import positive, seconds, whole
+from mltune.cli.parser import positive, seconds, seed
 from mltune.counted import counted
 from mltune.shell import command
 
@@ -39,7 +39,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "(default: runs/<date>-<file>)",
     )
     add("--resume", action="store_true", help="continue a run that was interrupted")
-    add("--seed", type=whole, metavar="N", help="of the data (default: 0)")
+    add("--seed", type=seed, metavar="N", help="of the data (default: 0)")
     add(
         "--samples",
         type=positive,

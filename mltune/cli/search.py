@@ -22,7 +22,7 @@ from mltune.cli.output import (
     short_number,
     table_width,
 )
-from mltune.cli.parser import number, positive, seconds, whole
+from mltune.cli.parser import number, positive, seconds, seed
 from mltune.counted import counted
 from mltune.errors import UsageError
 from mltune.search.names import SAMPLERS
@@ -146,7 +146,7 @@ def _declare_choice(parser: argparse.ArgumentParser) -> None:
         metavar="JSON",
         help="arguments of a sampler named module:Class, as a JSON object (default: none)",
     )
-    add("--seed", type=whole, metavar="N", help="of sampler and data (default: 0)")
+    add("--seed", type=seed, metavar="N", help="of sampler and data (default: 0)")
     add(
         "--kernels",
         type=Path,

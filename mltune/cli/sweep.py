@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.output import Cell, ProgressBar, print_json, print_table
-from mltune.cli.parser import number, positive, whole
+from mltune.cli.parser import number, positive, seed
 from mltune.errors import UsageError
 from mltune.shell import command
 
@@ -49,7 +49,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--device", metavar="D", help="as of search (default: auto)")
     add("--cache", metavar="STATE", help="warm or cold (default: warm)")
     add("--observe", metavar="NAMES", help="nvml and/or rapl: energy, clocks (default: none)")
-    add("--seed", type=whole, default=0, metavar="N", help="of the data (default: 0)")
+    add("--seed", type=seed, default=0, metavar="N", help="of the data (default: 0)")
     add("-o", "--run", type=Path, metavar="DIR", help="the run's folder (default: as of search)")
     add("--resume", action="store_true", help="continue a sweep that was interrupted")
     add("--figure", type=Path, metavar="FILE", help="an .svg file of bars (default: none)")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from mltune.cli.output import ProgressBar, print_json, print_table
-from mltune.cli.parser import whole
+from mltune.cli.parser import seed
 from mltune.counted import counted
 
 EXAMPLE = "mltune train runs/2026-11-21-sgemm-nn-nvidia-h200 -o h200"
@@ -31,7 +31,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="runs of other devices, used if they reduce the error (default: none)",
     )
-    add("--seed", type=whole, default=0, metavar="N", help="of the fit and the split (default: 0)")
+    add("--seed", type=seed, default=0, metavar="N", help="of the fit and the split (default: 0)")
 
 
 def run(args: argparse.Namespace) -> int:

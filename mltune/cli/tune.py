@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.output import Cell, ProgressBar, conclude, print_table, short_number
-from mltune.cli.parser import duration, whole
+from mltune.cli.parser import duration, seed
 from mltune.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add("--device", metavar="D", help="OpenCL device, as of search (default: auto)")
     add("--space", action="append", metavar="NAME", help="as of search (default: auto)")
-    add("--seed", type=whole, metavar="N", help="of samplers and data (default: 0)")
+    add("--seed", type=seed, metavar="N", help="of samplers and data (default: 0)")
 
 
 def run(args: argparse.Namespace) -> int:

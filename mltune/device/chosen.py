@@ -17,7 +17,12 @@ def ask(spec: str) -> DeviceInfo | None:
     """Ask another process for a device's description; None if it finds none."""
     command = [sys.executable, "-m", "mltune.device.chosen", spec]
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
     )
     if done.returncode:
         return None

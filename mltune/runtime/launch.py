@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import numbers
 import operator
 from collections.abc import Callable, Iterable, Sequence
@@ -58,6 +59,7 @@ class Launcher:
     ) -> None:
         self._type = gemm_type
         self._scalar = np.dtype(gemm_type.dtype).type
+        self._largest = float(np.finfo(self._scalar).max)
         self._kernels = tuple(kernels)
         self._select = select
         self._built = BuiltKernels(gemm_type, kernels)
@@ -377,6 +379,8 @@ class Launcher:
             if np.iscomplexobj(value) and not issubclass(self._scalar, np.complexfloating):
                 raise self._error(f"{name} must be real, got {value}")
         try:
+            if abs(value) > self._largest and cmath.isfinite(value):
+                raise OverflowError(f"got {value}")
             return self._scalar(value)
         except (OverflowError, TypeError) as error:
             raise self._error(f"{name} must fit into {self._type.dtype}: {error}") from error

@@ -29,7 +29,9 @@ def all_devices() -> tuple[DeviceEntry, ...]:
         NoDeviceError: when there is none, with advice.
     """
     command = [sys.executable, "-m", "mltune", "devices", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
     if done.returncode:
         raise NoDeviceError(done.stderr.strip().removeprefix("mltune: "))
     found = json.loads(done.stdout)["devices"]
@@ -61,7 +63,8 @@ class LocalWorkers:
                 ],
                 env=os.environ | {STORAGE_VARIABLE: storage},
                 stdout=subprocess.PIPE,
-                text=True,
+                encoding="utf-8",
+                errors="replace",
             )
             for entry in devices
         ]

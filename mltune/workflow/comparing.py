@@ -115,7 +115,11 @@ def bench_apart(
     )  # fmt: skip
     try:
         done = subprocess.run(
-            words, capture_output=True, text=True, timeout=seconds + start_seconds
+            words,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",  # a driver may write anything
+            timeout=seconds + start_seconds,
         )
         document = json.loads(done.stdout)
     except subprocess.TimeoutExpired:

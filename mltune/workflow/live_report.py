@@ -60,8 +60,9 @@ def serve(folder: Path, port: int) -> Iterator[tuple[str, Callable[[], None]]]:
     page.read()  # reports a problem of the run at once
     try:
         server = ThreadingHTTPServer((HOST, port), _handler(page))
-    except OSError as error:
-        raise UsageError(f"report: --port {port}: {error.strerror}") from error
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"report: --port {port}: {reason}") from error
     is_running = False
 
     def run() -> None:

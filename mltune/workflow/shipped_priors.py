@@ -24,7 +24,7 @@ from mltune.errors import UsageError
 from mltune.measurement import Status
 from mltune.measurement.recording import Point, Recording
 from mltune.problem import Contraction, parse_problem_type, problem_type_name
-from mltune.reading import parse_json, read_bytes
+from mltune.reading import parse_json, read_bytes, read_packed
 from mltune.resources import data_folder
 from mltune.run.run_info import RunInfo, SearchedSpace
 from mltune.search.transfer import Transfer
@@ -214,13 +214,16 @@ def read_shipped(name: str) -> Recording | None:
         return None if pack is None else of_selector(read_selector(pack / SELECTOR_NAME), name)
     path = data_folder("models") / prior.file
     try:
-        data = json.loads(gzip.decompress(read_bytes(path)))
+        packed, cut_off = read_packed(path)
+        if cut_off:
+            raise UsageError(cut_off)
+        data = parse_json(packed)
         names = data["parameters"]
         points = tuple(
             Point(Config.of(dict(zip(names, values, strict=True))), seconds, Status(status))
             for *values, seconds, status in data["rows"]
         )
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+    except (UsageError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{path}: is no record that ships ({error})") from error
     return Recording(
         where=name,

@@ -228,6 +228,8 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("train {run} {wrong}/run-other-device", 2, "/ another device / "),
     ("train {run} {wrong}/run-other-problem", 2, "its problem is sgemm_nt"),
     ("train {run} -o {wrong}/file", 2, "file: is a file, not a folder"),
+    ("train {run} --seed 4294967296", 2, "--seed: must be at most 2147483647, got '4294967296'"),
+    ("report {run} --live --port 70000", 2, "--port 70000: "),
     ("distil {run} --tolerance 1", 2, "--tolerance: must be a number from 0 to below 1"),
     ("distil {run} --tolerance -0.1", 2, "--tolerance"),
     ("distil {run} --max-kernels 0", 2, "--max-kernels: must be a whole number of at least 1"),

@@ -367,6 +367,10 @@ def test_mistakes_are_one_line_that_says_what_is_wanted(
         (lambda: tuned.gemm(queue, a, b, c, beta=text), "beta must be a number, got str"),
         (lambda: tuned.gemm(queue, a, b, alpha=one), "alpha must be a number, got ndarray"),
         (lambda: tuned.gemm(queue, a, b, alpha=10**400), "alpha must fit into float32: int too"),
+        (
+            lambda: tuned.gemm(queue, a, b, alpha=1e300),
+            "alpha must fit into float32: got 1e",
+        ),
         (lambda: tuned.gemm(queue, a, b, c, kernel=1), "kernel must be a number from 0 to 0, got"),
         (lambda: tuned.gemm(queue, a, b, c, kernel=text), "kernel must be .* 0 to 0, got str$"),
         (lambda: tuned.gemm(wrong, a, b), "queue must be a pyopencl command queue, got NoneType"),

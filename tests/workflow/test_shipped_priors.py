@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
 from mltune.problem import parse_problem_type
+from mltune.resources import data_folder
 from mltune.run.run_info import RunInfo, SearchedSpace
 from mltune.search.transfer import Transfer
 from mltune.search.union_sampler import leaders_of, transfers_of
@@ -193,6 +196,21 @@ def test_nothing_is_grown_before_it_is_asked() -> None:
     )
 
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_damaged_record_is_refused_with_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prior = min(index(), key=lambda each: (data_folder("models") / each.file).stat().st_size)
+    packed = (data_folder("models") / prior.file).read_bytes()
+    monkeypatch.setattr("mltune.workflow.shipped_priors.data_folder", lambda name: tmp_path)
+    monkeypatch.setattr("mltune.workflow.shipped_priors.index", lambda: (prior,))
+    file = tmp_path / prior.file
+    file.parent.mkdir(parents=True)
+    for place in range(10, len(packed), len(packed) // 50):
+        file.write_bytes(packed[:place] + bytes([packed[place] ^ 0xFF]) + packed[place + 1 :])
+        with pytest.raises(UsageError, match=re.escape(str(file))):
+            read_shipped(f"shipped:{prior.name}")
 
 
 def test_a_record_with_few_times_is_refused_when_it_is_read() -> None:
