@@ -19,7 +19,6 @@ from mltune.problem.gemm import (
 from mltune.problem.precision import Precision
 from mltune.problem.problem import Problem, gemm_problem, packed, problem_of_size
 from mltune.problem.size import Size, merge_sizes
-from mltune.problem.size_sets import random_sizes
 
 __all__ = [
     "ACTIVATIONS",
@@ -43,6 +42,5 @@ __all__ = [
     "parse_problem_type",
     "problem_of_size",
     "problem_type_name",
-    "random_sizes",
     "with_epilogue",
 ]

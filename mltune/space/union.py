@@ -81,10 +81,6 @@ class UnionSpace:
             for number, member in enumerate(self.members)
         )
 
-    def member_of(self, config: Config) -> Member | None:
-        """Return the first member that contains a config; None if there is none."""
-        return next((member for member in self.members if config in member), None)
-
     def of_family(self, family: str) -> tuple[Member, ...]:
         """Return the members of a family."""
         return tuple(member for member in self.members if member.family == family)

@@ -21,7 +21,11 @@ from mltune.space.recorded import RECORDED, RecordedSpace
 from mltune.space.union import FAMILY, UnionSpace, members_of
 from mltune.tuning.proposal_queue import ProposalQueue
 from mltune.tuning.recorder import AtOnce
-from mltune.tuning.search_options import check_sampler_arguments
+from mltune.tuning.search_options import (
+    DEFAULT_BUDGET,
+    DEFAULT_SAMPLER,
+    check_sampler_arguments,
+)
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.stop_reason import AHEAD, StopReason, gain_to_json
 from mltune.tuning.study import TuningStudy
@@ -30,9 +34,6 @@ from mltune.workflow.recordings import read_any
 
 if TYPE_CHECKING:
     import optuna
-
-DEFAULT_SAMPLER = "guided"
-DEFAULT_BUDGET = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

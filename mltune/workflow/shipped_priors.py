@@ -8,8 +8,6 @@ installed.
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -243,37 +241,3 @@ def index() -> tuple[ShippedPrior, ...]:
         return ()
     data: Any = parse_json(read_bytes(path))
     return tuple(ShippedPrior(**each) for each in data["priors"])
-
-
-def ship(recording: Recording, info: RunInfo, name: str, models: Path) -> ShippedPrior:
-    """Write the file of a prior, and return its line of the index.
-
-    Args:
-        recording: of the run.
-        info: the run's options.
-        name: of the run.
-        models: the folder of packs.
-    """
-    parameters = sorted(recording.points[0].config)
-    rows = [
-        [
-            *(point.config[parameter] for parameter in parameters),
-            None if point.seconds is None else float(f"{point.seconds:.4g}"),
-            point.status.value,
-        ]
-        for point in recording.points
-        if sorted(point.config) == parameters
-    ]
-    file = f"{info.device.slug}/priors/{name}.json.gz"
-    path = models / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"parameters": parameters, "rows": rows}, separators=(",", ":"))
-    path.write_bytes(gzip.compress(text.encode(), mtime=0))
-    return ShippedPrior(
-        name=name,
-        file=file,
-        problem=problem_type_name(info.contraction),
-        family=info.family,
-        space=Path(info.space).stem,
-        device=identity(info.device),
-    )

@@ -22,13 +22,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from mltune.distil import RegretRow, TimeTable, distil
 from mltune.distil.methods import METHODS
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
-from mltune.problem import random_sizes
 from mltune.selector import Selector, depth, leaves
 from mltune.workflow.recorded import read_runs
 
@@ -45,7 +46,8 @@ def main() -> None:
     recorded = read_runs(options.runs)
     table = TimeTable.from_measurements(recorded.measurements)
     known = {(size.m, size.n, size.k) for size in table.sizes}
-    drawn = [size.extents for size in random_sizes(options.sizes, seed=1)]
+    logs = np.random.default_rng(1).uniform(0, np.log(4096), (options.sizes, 3))
+    drawn = [(m, n, k) for m, n, k in np.exp(logs).astype(int).tolist()]
     asked = [extents for extents in drawn if extents not in known]
     print(
         f"{len(table.sizes)} sizes, {len(table.kernels)} kernels, {recorded.device.name}; "

@@ -8,6 +8,7 @@ several spaces becomes a prior for each of them with enough configs.
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,13 +17,14 @@ from pathlib import Path
 
 from mltune.kernel.families import FAMILIES
 from mltune.measurement.recording import Point, Recording
+from mltune.problem import problem_type_name
 from mltune.run.run import INFO_NAME, TABLE_NAME, read_info
 from mltune.run.run_info import RunInfo, SearchedSpace
 from mltune.space.config import Config
 from mltune.space.load import parse_space
 from mltune.space.union import FAMILY
 from mltune.workflow.recordings import read_any
-from mltune.workflow.shipped_priors import INDEX_NAME, ship
+from mltune.workflow.shipped_priors import INDEX_NAME, ShippedPrior, identity
 
 RUNS, MODELS = Path("runs"), Path("models")
 _FEWEST = 24  # configs of a part
@@ -50,6 +52,40 @@ def main() -> None:
             print(name, len(part.points))
     text = json.dumps({"priors": [asdict(line) for line in lines]}, indent=1)
     (MODELS / INDEX_NAME).write_text(text + "\n")
+
+
+def ship(recording: Recording, info: RunInfo, name: str, models: Path) -> ShippedPrior:
+    """Write the file of a prior, and return its line of the index.
+
+    Args:
+        recording: of the run.
+        info: the run's options.
+        name: of the run.
+        models: the folder of packs.
+    """
+    parameters = sorted(recording.points[0].config)
+    rows = [
+        [
+            *(point.config[parameter] for parameter in parameters),
+            None if point.seconds is None else float(f"{point.seconds:.4g}"),
+            point.status.value,
+        ]
+        for point in recording.points
+        if sorted(point.config) == parameters
+    ]
+    file = f"{info.device.slug}/priors/{name}.json.gz"
+    path = models / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"parameters": parameters, "rows": rows}, separators=(",", ":"))
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))
+    return ShippedPrior(
+        name=name,
+        file=file,
+        problem=problem_type_name(info.contraction),
+        family=info.family,
+        space=Path(info.space).stem,
+        device=identity(info.device),
+    )
 
 
 def parts(

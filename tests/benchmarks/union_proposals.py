@@ -82,7 +82,7 @@ def main() -> None:
         proposal = asked.ask()
         took.append(time.process_time() - began)
         assert proposal is not None
-        seen[space.member_of(proposal.config).name] += 1  # type: ignore[union-attr]
+        seen[next(each.name for each in space.members if proposal.config in each)] += 1
         seconds = made_up(proposal.config, flops)
         asked.tell(proposal, {size: float(seconds[size]) for size in asked.sizes(proposal)})
     for first in range(0, options.trials, 50):

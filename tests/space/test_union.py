@@ -90,7 +90,6 @@ def test_parameters_have_the_values_of_all_members() -> None:
         "y": (10, 20),
     }
     assert (UNION.families, UNION.family) == (("a", "b"), "a, b")
-    assert UNION.member_of(Config.of({"family": "a", "x": 6})) is EVEN
     assert members_of(UNION) == (EVEN, LOW, HIGH, OTHER)
     assert members_of(EVEN) == (EVEN,)
 
