@@ -111,13 +111,20 @@ def is_writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK)
 
 
-def user_cache() -> Path:
-    """Return the folder of this user's caches.
+def cache_folder(*parts: str, variable: str = "") -> Path | None:
+    """Return a folder below the user's cache; None without a home folder.
 
-    Raises:
-        RuntimeError: when it is not named and there is no home folder.
+    Args:
+        parts: of its path.
+        variable: names another folder instead; if it is set but empty, there is none.
     """
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    named = os.environ.get(variable)
+    if named is not None:
+        return Path(named) if named else None
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", *parts)
+    except RuntimeError:
+        return None
 
 
 def lock(file: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import MltuneError, UsageError
-from mltune.files import file_error, make_folder, refuse_unwritable, write_atomically
+from mltune.files import cache_folder, file_error, make_folder, refuse_unwritable, write_atomically
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -101,3 +101,29 @@ def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
         make_folder(path)
     with pytest.raises(UsageError, match="cannot make this folder"):
         make_folder(path / "below")
+
+
+def test_a_cache_is_where_its_variable_says_else_below_the_user_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
+    monkeypatch.delenv("OF_A_TEST", raising=False)
+    assert cache_folder("a", "b", variable="OF_A_TEST") == Path("/xdg/a/b")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/of")
+    assert cache_folder("a") == Path("/home/of/.cache/a")
+    monkeypatch.setenv("OF_A_TEST", str(tmp_path))
+    assert cache_folder("a", variable="OF_A_TEST") == tmp_path
+    monkeypatch.setenv("OF_A_TEST", "")
+    assert cache_folder("a", variable="OF_A_TEST") is None
+
+
+def test_without_a_home_folder_there_is_only_a_cache_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "~")  # as for a user without an entry in passwd
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("OF_A_TEST", str(tmp_path))
+
+    assert cache_folder("a") is None
+    assert cache_folder("a", variable="OF_A_TEST") == tmp_path

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ import pyopencl as cl
 
 from mltune.device_info import DeviceInfo
 from mltune.errors import MltuneError
-from mltune.files import make_folder, user_cache, write_atomically
+from mltune.files import cache_folder, make_folder, write_atomically
 from mltune.problem.layout import memory_orders
 from mltune.runtime.arrays import to_device, to_host
 from mltune.runtime.building import VARIABLE
@@ -196,15 +195,11 @@ def keep_finding(
 def _file(
     selector: Selector, speeds: Sequence[Speed], hashes: Sequence[str], device: DeviceInfo
 ) -> Path | None:
-    """Return the file of a result, by all it depends on; None if `MLTUNE_CACHE_DIR` is empty."""
-    named = os.environ.get(VARIABLE)
-    if named == "":
-        return None
-    try:
-        base = user_cache() / "mltune"
-    except RuntimeError:  # no home folder
+    """Return the file of a result, by all it depends on; None if nothing is kept."""
+    folder = cache_folder("mltune", variable=VARIABLE)
+    if folder is None:
         return None
     stated = [(each.size, each.seconds) for each in speeds]
     parts = [VERSION, selector_data(selector), stated, list(hashes), device.model]
     key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
-    return (Path(named) if named else base) / "packs" / f"{key}.json"
+    return folder / "packs" / f"{key}.json"

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from mltune.errors import MltuneError, UnsupportedError
-from mltune.files import is_writable, user_cache
+from mltune.files import cache_folder, is_writable
 
 SOURCE = Path(__file__).with_name("interpose.c")
 FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
@@ -67,7 +67,7 @@ def _compiler() -> tuple[str, ...]:
 
 def _folder() -> Path:
     """Return the user's cache; if that cannot be written, a temporary folder."""
-    folder = user_cache() / "mltune" / "trace"
-    if is_writable(folder):
+    folder = cache_folder("mltune", "trace")
+    if folder and is_writable(folder):
         return folder
     return Path(tempfile.mkdtemp(prefix="mltune-trace-"))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import mltune
-from mltune.files import user_cache
+from mltune.files import cache_folder
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,15 +76,14 @@ def _is_no_complaint(record: logging.LogRecord) -> bool:
 
 def _folder() -> Path | None:
     """Return the user's own folder, made if it does not exist; None if nothing is kept."""
-    named = os.environ.get(VARIABLE)
-    if named == "":
+    folder = cache_folder("mltune", variable=VARIABLE)
+    if folder is None:
         return None
-    folder = Path(named) if named else user_cache() / "mltune"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
         state = folder.stat()
-    except (OSError, RuntimeError):  # no home folder, or one that cannot be written to
+    except OSError:
         return None
     others_may_write = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     is_own = not hasattr(os, "geteuid") or state.st_uid == os.geteuid()

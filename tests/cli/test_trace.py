@@ -134,6 +134,16 @@ def test_a_program_without_products_says_so(mltune_process: Command, tmp_path: P
     assert not (tmp_path / "calls.csv").exists()
 
 
+def test_without_a_home_folder_a_program_is_traced(
+    mltune_process: Command, tmp_path: Path
+) -> None:
+    environment = {"HOME": "~", "XDG_CACHE_HOME": "", "TMPDIR": str(tmp_path)}
+
+    done = mltune_process("trace", "--", "true", environment=environment)
+
+    assert (done.code, done.err) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

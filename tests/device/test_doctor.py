@@ -169,3 +169,21 @@ def test_a_home_that_is_not_writable_keeps_no_device_from_working(tmp_path: Path
 
     assert done.stdout.startswith("nothing is wrong"), done.stdout
     assert not done.stderr
+
+
+@pytest.mark.device
+def test_without_a_home_folder_devices_work_and_nothing_is_made_where_the_user_is(
+    tmp_path: Path,
+) -> None:
+    environment = os.environ | {"HOME": "~"}  # as for a user without an entry in passwd
+    for name in ("XDG_CACHE_HOME", "MLTUNE_DEVICES_DIR"):
+        environment.pop(name, None)
+
+    command = [sys.executable, "-m", "mltune", "devices", "--doctor"]
+    done = subprocess.run(
+        command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.stdout.startswith("nothing is wrong"), done
+    assert not done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -21,6 +21,7 @@ from mltune.runtime import TunedGemm, first_use
 from mltune.selector import Selector
 from mltune.selector.json import write_selector
 from mltune.selector.speeds import Speed, write_speeds
+from tests.devices import CPU
 from tests.runtime.test_tuned_gemm import CONFIGS, selector_for
 
 Spoil = Callable[..., TunedGemm]
@@ -168,6 +169,19 @@ def test_a_pack_of_which_nothing_runs_is_refused_in_one_line(
         "kernels runs there (they need PTX instructions of NVIDIA GPUs); "
         "use pthread-amd-epyc/hgemm_nt, or tune yours: mltune tune --problems hgemm_nt -o tuned"
     )
+
+
+def test_a_check_is_kept_in_the_folder_that_is_named_also_without_a_home_folder(
+    selector: Selector, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "~")
+    found = first_use.Finding(wrong=((1, "fails"),), seconds=())
+
+    first_use.keep_finding(found, selector, (), (), CPU)
+
+    assert first_use.kept_finding(selector, (), (), CPU) == found
+    assert len(list(kept.iterdir())) == 1
 
 
 class Entry:

@@ -94,6 +94,17 @@ def test_the_users_cache_is_where_others_are(
     assert list((tmp_path / "home" / ".cache" / "mltune").rglob("output.pkl"))
 
 
+def test_without_a_home_folder_nothing_is_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(memory.VARIABLE)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "~")
+
+    assert [remembered(add)(1, 2) for _ in range(2)] == [3, 3]
+    assert len(calls) == 2
+
+
 def test_a_folder_that_cannot_be_made_costs_nothing_but_time(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "above").write_text("a file")
 

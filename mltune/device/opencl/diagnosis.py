@@ -11,7 +11,7 @@ from pathlib import Path
 from mltune.device.entry import POCL
 from mltune.device.opencl.linker import has_linker
 from mltune.device_info import DeviceInfo
-from mltune.files import is_writable, user_cache
+from mltune.files import cache_folder, is_writable
 
 
 def missing_linker(info: DeviceInfo) -> str | None:
@@ -25,9 +25,12 @@ def missing_linker(info: DeviceInfo) -> str | None:
 
 
 def unwritable_cache() -> str | None:
-    """Return advice if PoCL's cache cannot be written, which leaves it without devices."""
-    folder = Path(os.environ.get("POCL_CACHE_DIR") or user_cache() / "pocl")
-    if is_writable(folder):
+    """Return advice if PoCL's cache cannot be written, which leaves it without devices.
+
+    Without a home folder PoCL takes one in /tmp.
+    """
+    folder = os.environ.get("POCL_CACHE_DIR") or cache_folder("pocl")
+    if folder is None or is_writable(Path(folder)):
         return None
     return f"PoCL's cache {folder} is not writable: set POCL_CACHE_DIR to a folder that is"
 

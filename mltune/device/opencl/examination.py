@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import logging
-import os
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,7 @@ from mltune.device.entry import POCL, DeviceEntry
 from mltune.device.opencl.listing import driver_device
 from mltune.device_info import DeviceInfo, Probed
 from mltune.errors import MltuneError
-from mltune.files import is_writable, take_lock, user_cache, write_atomically
+from mltune.files import cache_folder, is_writable, take_lock, write_atomically
 
 VARIABLE = "MLTUNE_DEVICES_DIR"
 """Names the folder of the results; if it is empty, nothing is kept."""
@@ -164,8 +163,8 @@ def _with_group(info: DeviceInfo, group: Mapping[str, Any]) -> tuple[DeviceInfo,
 
 def _answers(entry: DeviceEntry, steps: tuple[str, ...]) -> Answers:
     """Return the kept answers, else new ones."""
-    folder = _folder()
-    if folder is None:
+    folder = cache_folder("mltune", "devices", variable=VARIABLE)
+    if folder is None or not is_writable(folder):
         return _ask(entry.number, steps)
     file = folder / f"{_key(entry)}.json"
     with contextlib.suppress(MltuneError, OSError), take_lock(file.with_suffix(".lock"), _SECONDS):
@@ -194,14 +193,6 @@ def _key(entry: DeviceEntry) -> str:
     info = replace(entry.info, global_mem_bytes=0, max_alloc_bytes=0, uuid="")
     text = json.dumps([VERSION, driver_device(entry).version, info.to_json()], sort_keys=True)
     return f"{info.slug}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
-def _folder() -> Path | None:
-    named = os.environ.get(VARIABLE)
-    if named == "":
-        return None
-    folder = Path(named) if named else user_cache() / "mltune" / "devices"
-    return folder if is_writable(folder) else None
 
 
 def _ask(number: str, steps: tuple[str, ...]) -> dict[str, dict[str, Any]]:

@@ -18,7 +18,8 @@ def do_without_unwritable() -> None:
 
     To be called before the first kernel is made, which is when pyopencl opens the folder.
     """
-    if not is_writable(_folder()):
+    folder = _folder()
+    if not (folder.is_absolute() and is_writable(folder)):  # ~/.cache without a home folder
         import pyopencl as cl
 
         os.environ["PYOPENCL_NO_CACHE"] = "1"  # for processes that this one starts

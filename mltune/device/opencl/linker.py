@@ -9,7 +9,7 @@ import shutil
 import sys
 
 from mltune.errors import MltuneError
-from mltune.files import make_folder, user_cache, write_atomically
+from mltune.files import cache_folder, make_folder, write_atomically
 
 # PoCL names libraries of a compiler; kernels load without them.
 _SCRIPT = """#!/bin/sh
@@ -28,18 +28,17 @@ def has_linker() -> bool:
     """
     if shutil.which("ld"):
         return True
-    if importlib.util.find_spec("ziglang") is None:
+    folder = cache_folder("mltune", "linker")
+    if folder is None or importlib.util.find_spec("ziglang") is None:
         return False
     try:
-        folder = user_cache() / "mltune" / "linker"
         make_folder(folder)
         script = _SCRIPT.format(python=shlex.quote(sys.executable))
         file = folder / "ld"
         if not file.exists() or file.read_text(encoding="utf-8") != script:
             write_atomically(file, script.encode())
         file.chmod(0o700)
-    # no home folder, or one that cannot be written to
-    except (MltuneError, OSError, RuntimeError):
+    except (MltuneError, OSError):
         return False
     os.environ["PATH"] = os.pathsep.join((os.environ.get("PATH", os.defpath), str(folder)))
     return True

@@ -21,6 +21,14 @@ def test_a_cache_below_a_file_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     assert "not writable" in no_device_hints(["Portable Computing Language"])[0]
 
 
+def test_without_a_home_folder_no_cache_is_at_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("POCL_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "~")
+
+    assert unwritable_cache() is None
+
+
 @pytest.mark.parametrize(
     ("system", "machine", "words"),
     [
