@@ -25,6 +25,11 @@ def shell_path(path: Path) -> str:
     return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
+def is_preloadable(path: Path) -> bool:
+    """Whether LD_PRELOAD can name a library; it is split at spaces and colons."""
+    return not set(" :").intersection(str(path))
+
+
 def no_c_compiler() -> str:
     """Return what to install before `make` builds exported C; empty if nothing is missing."""
     if shutil.which("make") and any(map(shutil.which, ("cc", "gcc", "clang"))):

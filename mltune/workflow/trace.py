@@ -20,7 +20,7 @@ from mltune.files import file_error, refuse_unwritable, write_atomically
 from mltune.problem import problem_type_name
 from mltune.problem.call_file import calls_text
 from mltune.problem.calls import Calls
-from mltune.shell import command
+from mltune.shell import command, is_preloadable
 from mltune.trace import Seen, build_library, read_tables
 
 
@@ -123,7 +123,8 @@ def trace(options: TraceOptions) -> TraceResult:
     Ctrl-C reaches the program; its calls until then are written.
 
     Raises:
-        UsageError: when the program does not exist, or the file cannot be written.
+        UsageError: when the program does not exist, the file cannot be written, or LD_PRELOAD
+            cannot name the tracing library.
         UnsupportedError: when there is no compiler, or the system is not Linux.
     """
     if not options.program:
@@ -133,6 +134,7 @@ def trace(options: TraceOptions) -> TraceResult:
     refuse_unwritable(options.output)  # now, as the program may run for hours
     library = build_library()
     with tempfile.TemporaryDirectory(prefix="mltune-trace-") as folder:
+        library = _preloadable(library, Path(folder))
         began = time.monotonic()
         code = _run(options, library, Path(folder))
         seconds = time.monotonic() - began
@@ -146,6 +148,20 @@ def trace(options: TraceOptions) -> TraceResult:
         seconds=seconds,
         seen=seen,
     )
+
+
+def _preloadable(library: Path, folder: Path) -> Path:
+    """Return the library, or a link to it in a folder if LD_PRELOAD cannot name it."""
+    if is_preloadable(library):
+        return library
+    link = folder / library.name
+    if not is_preloadable(link):
+        raise UsageError(
+            f"trace: LD_PRELOAD takes no path with a space or a colon, such as {library.parent} "
+            f"and {folder.parent}: set TMPDIR to another folder"
+        )
+    link.symlink_to(library)
+    return link
 
 
 def _run(options: TraceOptions, library: Path, folder: Path) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mltune.device_info import DeviceInfo
-from mltune.shell import command
+from mltune.shell import command, is_preloadable
 from mltune.workflow.distil import DistilResult
 from mltune.workflow.export import DEFAULT_NAME
 from mltune.workflow.program_gain import Against
@@ -54,8 +54,11 @@ class Written:
         """The command that uses it."""
         folder = command(self.folder)
         if self.language == "clblast":
-            library = command(self.folder / f"lib{DEFAULT_NAME}_clblast.so")
-            return f"make -C {folder} && LD_PRELOAD={library} PROGRAM"
+            library = self.folder / f"lib{DEFAULT_NAME}_clblast.so"
+            if is_preloadable(library):
+                return f"make -C {folder} && LD_PRELOAD={command(library)} PROGRAM"
+            copied = f"cp {command(library)} ."
+            return f"make -C {folder} && {copied} && LD_PRELOAD=./{library.name} PROGRAM"
         verb = {"c": "make -C", "python": "pip install"}.get(self.language, "ls")
         return f"{verb} {folder}"
 

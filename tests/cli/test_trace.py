@@ -144,6 +144,30 @@ def test_without_a_home_folder_a_program_is_traced(
     assert (done.code, done.err) == (0, "")
 
 
+def test_a_cache_with_a_space_and_a_colon_in_its_path_does_as_well(
+    mltune_process: Command, tmp_path: Path
+) -> None:
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "a b:c")}
+    program = ("grep", "-q", "interpose-", "/proc/self/maps")
+
+    done = mltune_process("trace", "--", *program, environment=environment)
+
+    assert (done.code, done.err) == (0, "")
+
+
+def test_a_temporary_folder_with_a_space_as_well_is_refused(
+    mltune_process: Command, tmp_path: Path
+) -> None:
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    environment = {"XDG_CACHE_HOME": str(folder), "TMPDIR": str(folder)}
+
+    done = mltune_process("trace", "--", "true", environment=environment)
+
+    assert (done.code, done.out, len(done.err.splitlines())) == (2, "", 1)
+    assert done.err.endswith(f"and {folder}: set TMPDIR to another folder\n")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
