@@ -17,6 +17,7 @@ from mltune.errors import UsageError
 from mltune.problem import Size, gemm
 from mltune.problem.calls import Calls, merge_calls
 from mltune.problem.precision import Precision
+from mltune.problem.size import MAX_EXTENT
 
 SUFFIX = ".table"
 WARM = 16
@@ -41,13 +42,13 @@ class Seen:
         calls: merged.
         processes: that made calls.
         lost: number of calls of sizes beyond the table's capacity.
-        empty: number of calls with an empty matrix, which compute nothing.
+        skipped: number of calls with an empty matrix, or a size that is negative or too large.
     """
 
     calls: tuple[Calls, ...]
     processes: int
     lost: int
-    empty: int
+    skipped: int
 
 
 def read_tables(folder: Path, *, waited: bool) -> Seen:
@@ -61,7 +62,7 @@ def read_tables(folder: Path, *, waited: bool) -> Seen:
         UsageError: when a file is damaged.
     """
     calls: list[Calls] = []
-    processes = lost = empty = 0
+    processes = lost = skipped = 0
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         table = path.read_bytes()
         if table[:8] != _MAGIC:  # the process ended while it made the table
@@ -71,10 +72,10 @@ def read_tables(folder: Path, *, waited: bool) -> Seen:
         for entry in _entries(table, path):
             found = _calls(entry, waited=waited)
             if found is None:
-                empty += entry[5]
+                skipped += entry[5]
             else:
                 calls.append(found)
-    return Seen(merge_calls(calls), processes, lost, empty)
+    return Seen(merge_calls(calls), processes, lost, skipped)
 
 
 def _entries(table: bytes, path: Path) -> Iterator[tuple[int, ...]]:
@@ -86,7 +87,7 @@ def _entries(table: bytes, path: Path) -> Iterator[tuple[int, ...]]:
 
 
 def _calls(entry: tuple[int, ...], *, waited: bool) -> Calls | None:
-    """Return the calls of an entry; None for an empty matrix."""
+    """Return the calls of an entry; None if `Size` cannot hold theirs."""
     _, sampled, first, sides, k, count, *nanoseconds = entry
     precision = Precision(chr(first >> 8 & 0xFF))
     interface = _INTERFACES[first & 0xFF & ~_ROW_MAJOR]
@@ -99,7 +100,7 @@ def _calls(entry: tuple[int, ...], *, waited: bool) -> Calls | None:
     is_batched = bool(batch & _BATCHED)
     if is_batched:
         extents.append(batch & ~_BATCHED)
-    if not all(extents):
+    if not all(1 <= extent <= MAX_EXTENT for extent in extents):
         return None
     known = waited or interface not in ON_DEVICE
     return Calls(

@@ -73,16 +73,21 @@ class TraceResult:
     def notes(self) -> tuple[str, ...]:
         """Return notes for the user."""
         lines = []
-        if not self.seen.calls:
+        if not self.seen.calls and not self.seen.skipped:
             lines.append(
                 "no GEMM call was seen: programs that are linked statically or run by another "
                 "user are not seen, nor are libraries other than BLAS, CBLAS, CLBlast and clBLAS"
             )
-        elif self.call_seconds is None:
+        elif self.seen.calls and self.call_seconds is None:
             lines.append("seconds of calls on a device are not known: --wait measures them")
         if self.seen.lost:
             lines.append(
                 f"{counted(self.seen.lost, 'call')} of further sizes had no room in the table"
+            )
+        if self.seen.skipped:
+            lines.append(
+                f"left out: {counted(self.seen.skipped, 'call')} with an empty matrix, or a size "
+                "that is negative or too large"
             )
         return tuple(lines)
 
@@ -102,6 +107,7 @@ class TraceResult:
             "calls": str(self.output) if self.seen.calls else None,
             "processes": self.seen.processes,
             "lost": self.seen.lost,
+            "skipped": self.seen.skipped,
             "call_seconds": self.call_seconds,
             "problems": [
                 {

@@ -168,7 +168,7 @@ int main(void) {
         ("zgemm_cn_batched", "4x5x6x3", "clblast"): 1,
         ("sgemm_nt", "5x4x6", "clblas"): 1,
     }
-    assert (seen.processes, seen.lost, seen.empty) == (1, 0, 0)
+    assert (seen.processes, seen.lost, seen.skipped) == (1, 0, 0)
     assert all((each.seconds is None) == (each.interface[:2] == "cl") for each in seen.calls)
 
 
@@ -267,6 +267,19 @@ int main(void) {
     return real_calls != 9001;
 }""")
 
-    assert seen.empty == 1
+    assert seen.skipped == 1
     assert len(seen.calls) == 8191
     assert seen.lost == 809
+
+
+def test_a_call_with_a_negative_size_costs_no_other_call(traced: Traced) -> None:
+    seen = traced(r"""
+int main(void) {
+    for (int i = 0; i < 3; ++i) call(102, 111, 111, -1, 4, 4);
+    call(102, 111, 111, 4, 4, -4);
+    call(102, 111, 111, 4, 4, 4);
+    return real_calls != 5;
+}""")
+
+    assert _counts(seen) == {("sgemm_nn", "4x4x4", "cblas"): 1}
+    assert seen.skipped == 4
