@@ -76,14 +76,17 @@ def csv_rows(text: str, path: Path, known: Sequence[str]) -> Iterator[tuple[str,
         The place of a row, for messages, and its cells by column.
 
     Raises:
-        UsageError: when the first row is wrong, or a row has more or fewer cells.
+        UsageError: when the first row is wrong, or a row has more or fewer cells or is no CSV.
     """
     columns: list[str] | None = None
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         where = f"{path}: line {number}"
-        cells = [cell.strip() for cell in next(csv.reader([line]))]
+        try:
+            cells = [cell.strip() for cell in next(csv.reader([line]))]
+        except csv.Error as error:
+            raise UsageError(f"{where}: not CSV ({error})") from error
         if columns is None:
             columns = _header(cells, known, where)
         elif len(cells) != len(columns):

@@ -73,6 +73,15 @@ def test_csv_mistakes_name_the_line(tmp_path: Path, text: str | bytes, message: 
     assert refusal(write(tmp_path, "a.csv", text)) == message
 
 
+@pytest.mark.parametrize("row", [2, 1])
+def test_a_cell_that_is_too_long_for_csv_names_the_line(tmp_path: Path, row: int) -> None:
+    text = "m,n,k\n" * (row - 1) + "1" * 131_073
+
+    message = refusal(write(tmp_path, "a.csv", text))
+
+    assert message == f"line {row}: not CSV (field larger than field limit (131072))"
+
+
 def test_yaml_with_texts_lists_and_mappings(tmp_path: Path) -> None:
     text = "- 1x2x3\n- [4, 5, 6, 7]\n- {m: 1, n: 2, k: 3, count: 4}\n- 8:16:8x1x1\n"
 
