@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mltune.bench.contestant import NotPresentError
@@ -42,11 +43,25 @@ def load_library(stem: str, *, hint: str) -> tuple[ctypes.CDLL, str]:
 def _places(stem: str) -> Iterator[str]:
     named = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
     for folder in map(Path, filter(None, named)):
-        yield from sorted(map(str, folder.glob(f"lib{stem}.so*")), reverse=True)
+        yield from _files(folder, stem)
     found = ctypes.util.find_library(stem)
     if found:
         yield found
-    folders = [*Path("/usr/local").glob("cuda*/lib64")]
-    folders += [folder for entry in sys.path for folder in Path(entry).glob("nvidia/*/lib")]
+    folders = [path / "lib64" for path in newest_first(Path("/usr/local").glob("cuda*"))]
+    for entry in sys.path:
+        folders += [path / "lib" for path in newest_first(Path(entry).glob("nvidia/*"))]
     for folder in folders:
-        yield from sorted(map(str, folder.glob(f"lib{stem}.so*")), reverse=True)
+        yield from _files(folder, stem)
+
+
+def _files(folder: Path, stem: str) -> list[str]:
+    return [str(path) for path in newest_first(folder.glob(f"lib{stem}.so*"))]
+
+
+def newest_first(paths: Iterable[Path]) -> list[Path]:
+    """Sort paths by the numbers in their names: `cuda-12.4`, `cuda-9.2`, then `cuda`."""
+    return sorted(paths, key=_version, reverse=True)
+
+
+def _version(path: Path) -> tuple[list[int], str]:
+    return [int(number) for number in re.findall("[0-9]+", path.name)], path.name
