@@ -61,8 +61,8 @@ class _Reader:
         if start == "{":
             return Item(where, self._mapping(depth))
         if start == "[":
-            items = []
-            while self._more("]"):
+            items: list[Item] = []
+            while self._more("]", is_first=not items):
                 items.append(self._value(depth + 1))
             return Item(where, tuple(items))
         word = _WORD.match(self._text, self._at)
@@ -73,7 +73,7 @@ class _Reader:
 
     def _mapping(self, depth: int) -> dict[str, Item]:
         content: dict[str, Item] = {}
-        while self._more("}"):
+        while self._more("}", is_first=not content):
             line = f"{self._name}:{self._line}"
             if self._text[self._at : self._at + 1] != '"':
                 raise self._wrong("expected a key in double quotation marks")
@@ -85,21 +85,17 @@ class _Reader:
             content[key] = Item(line, self._value(depth + 1).content)
         return content
 
-    def _more(self, end: str) -> bool:
+    def _more(self, end: str, *, is_first: bool) -> bool:
         """Skip the start of a collection, or a comma; return False after its end."""
-        first = self._text[self._at : self._at + 1] in ("{", "[")
-        if first:
+        if is_first:
             self._at += 1
-            self._skip()
-        else:
-            self._skip()
-            if self._text[self._at : self._at + 1] != end:
-                self._expect(",")
-                self._skip()
-                return True
+        self._skip()
         if self._text[self._at : self._at + 1] == end:
             self._at += 1
             return False
+        if not is_first:
+            self._expect(",")
+            self._skip()
         return True
 
     def _string(self) -> str:
