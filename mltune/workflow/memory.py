@@ -32,7 +32,7 @@ _LIBRARIES = ("joblib", "numpy", "scikit-learn", "scipy")
 def remembered(function: Callable[P, R], *not_telling: str) -> Callable[P, R]:
     """Make a function look into the cache first.
 
-    A result is valid for the same arguments, the same source of mltune, and the same versions of
+    A result is valid for the same arguments, the same files of mltune, and the same versions of
     the libraries that fit models. The cache has pickles, which can run code when they are read. So
     only a folder that no other user can write to is used. Unreadable results are computed again.
 
@@ -99,8 +99,15 @@ def _folder() -> Path | None:
 
 @lru_cache(maxsize=1)
 def _version() -> str:
-    """Hash mltune's source and the libraries' versions, as mltune's version changes rarely."""
-    of = hashlib.sha256(repr((sys.version_info[:2], [version(n) for n in _LIBRARIES])).encode())
-    for path in sorted(Path(mltune.__file__).parent.rglob("*.py")):
-        of.update(path.read_bytes())
+    """Return what a result depends on beside its arguments; mltune's version is too coarse."""
+    libraries = [version(name) for name in _LIBRARIES]
+    return repr((sys.version_info[:2], libraries, digest(Path(mltune.__file__).parent)))
+
+
+def digest(package: Path) -> str:
+    """Hash the files of a package: its source, and its templates of pages and kernels."""
+    of = hashlib.sha256()
+    for path in sorted(package.rglob("*")):
+        if path.parent.name != "__pycache__" and path.is_file():
+            of.update(path.read_bytes())
     return of.hexdigest()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mltune.workflow import memory
-from mltune.workflow.memory import remembered
+from mltune.workflow.memory import digest, remembered
 
 calls: list[tuple[int, int]] = []
 
@@ -41,6 +41,27 @@ def test_another_source_of_mltune_answers_anew(
 
     assert remembered(add)(1, 2) == 3
     assert calls == [(1, 2)] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("workflow/report.py", True),
+        ("report/style.css", True),
+        ("kernel/head.cl", True),
+        ("workflow/__pycache__/report.cpython-311.pyc", False),
+    ],
+)
+def test_each_file_of_mltune_counts_but_what_python_makes_of_them(
+    tmp_path: Path, name: str, counts: bool
+) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(parents=True)
+    file.write_text("old")
+    before = digest(tmp_path)
+    file.write_text("new")
+
+    assert (digest(tmp_path) != before) is counts
 
 
 @pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x05cno_module\nno_name\n."])
