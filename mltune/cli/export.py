@@ -22,7 +22,7 @@ _NEXT = {
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
-    from mltune.export import SET_WRITERS, WRITERS
+    from mltune.export import LANGUAGES
 
     add = parser.add_argument
     add(
@@ -33,7 +33,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="what mltune distil wrote, a pack that ships (nvidia-h200/sgemm_nn), or all packs of "
         "a device (nvidia-h200); several become one library",
     )
-    known = ", ".join(dict.fromkeys((*WRITERS, *SET_WRITERS)))
+    known = ", ".join(LANGUAGES)
     add("--lang", required=True, metavar="LANGUAGE", help=f"one of {known}")
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the library's folder")
     add(

@@ -22,6 +22,7 @@ from mltune.one_thread import one_thread
 from mltune.problem import Contraction
 from mltune.selector import MAX_DEPTH, Selector, Split
 from mltune.side_by_side import side_by_side
+from mltune.unknown import unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +189,7 @@ def _check(
         if not low <= value <= high:
             raise UsageError(f"distil: {name} must be from {low} to {high}, got {value}")
     if method not in (AUTO, *METHODS):
-        known = ", ".join((AUTO, *METHODS))
-        raise UsageError(f"distil: unknown method '{method}' (known: {known})")
+        raise UsageError(f"distil: {unknown('method', method, (AUTO, *METHODS))}")
 
 
 def _best(

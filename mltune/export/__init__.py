@@ -57,6 +57,8 @@ SET_WRITERS: Mapping[str, SetWriter] = _Writers(
 )
 """The export languages of several selectors by name."""
 
-__all__ = ["SET_WRITERS", "WRITERS"]
+LANGUAGES = tuple(dict.fromkeys((*WRITERS, *SET_WRITERS)))
+
+__all__ = ["LANGUAGES", "SET_WRITERS", "WRITERS"]
 
 make_callable(__name__)

@@ -16,7 +16,7 @@ from mltune.kernel.parameters.family_parameters import FamilyParameters
 from mltune.kernel.parameters.param import Param
 from mltune.space.config import Value
 from mltune.space.constraint import Constraint
-from mltune.space.domain import Domain, EnumDomain, IntDomain, unknown
+from mltune.space.domain import Domain, EnumDomain, IntDomain
 from mltune.space.expression import Name, Node, Number, Operation, Word, names
 from mltune.space.load import SpaceFile
 from mltune.space.load import load_space as load_any
@@ -25,6 +25,7 @@ from mltune.space.names import OUTSIDE_NAMES
 from mltune.space.parameter import Parameter
 from mltune.space.parser import parse
 from mltune.space.specialize import specialize, to_text
+from mltune.unknown import unknown
 
 
 def load_space(path: str | Path) -> SpaceFile:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from mltune.problem.size import Size, merge_sizes
 from mltune.problem.size_file import read_size_file, transposes_in
 from mltune.problem.size_text import looks_like_size, parse_size_text
 from mltune.resources import data_folder
+from mltune.unknown import meant
 
 
 def parse_sizes(text: str) -> tuple[Size, ...]:
@@ -43,12 +43,9 @@ def _part(part: str) -> tuple[Size, ...]:
         return read_size_file(path)
     suites = _suites()
     if part not in suites:
-        names = sorted(suites)
-        close = difflib.get_close_matches(part.lower(), names, n=1)
-        hint = f"did you mean '{close[0]}'? " if close else ""
         raise UsageError(
             f"sizes: '{part}' is neither MxNxK nor a file nor a suite "
-            f"({hint}suites: {', '.join(names)})"
+            f"({meant(part.lower(), suites)}suites: {', '.join(sorted(suites))})"
         )
     return _suite(*suites[part])
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
 from mltune.runner.timed import Timed
+from mltune.unknown import unknown
 
 ENERGY = "energy_joules"
 """The name of one launch's energy."""
@@ -154,9 +155,9 @@ def make_observer(names: Sequence[str], device: DeviceInfo) -> Observer:
     Raises:
         UsageError: when a name is unknown, or an observer does not support this device.
     """
-    if unknown := [name for name in names if name not in OBSERVERS]:
-        known = ", ".join(OBSERVERS)
-        raise UsageError(f"observer: unknown '{unknown[0]}' (known: {known})")
+    for name in names:
+        if name not in OBSERVERS:
+            raise UsageError(unknown("observer", name, OBSERVERS))
     observers = [OBSERVERS[name](device) for name in names]
     return observers[0] if len(observers) == 1 else _Several(observers)
 

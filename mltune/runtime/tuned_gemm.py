@@ -37,6 +37,7 @@ from mltune.selector.json import read_selector
 from mltune.selector.pack import SELECTOR_NAME, find_selector
 from mltune.selector.speeds import SPEEDS_NAME, Speed, read_speeds
 from mltune.space.expression import evaluate
+from mltune.unknown import unknown
 
 Operand = Any
 """A numpy or a pyopencl array."""
@@ -456,8 +457,7 @@ def _bound(
     kernels, changed = [], []
     for entry in selector.portfolio:
         if entry.family not in FAMILIES:
-            known = ", ".join(FAMILIES)
-            raise UsageError(f"{where}: unknown kernel family '{entry.family}' (known: {known})")
+            raise UsageError(f"{where}: {unknown('kernel family', entry.family, FAMILIES)}")
         kernel = FAMILIES[entry.family].generate(selector.contraction, entry.config)
         if kernel.name != entry.name:
             raise UsageError(f"{where}: config of {entry.name} gives kernel {kernel.name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mltune.errors import UsageError
+from mltune.unknown import unknown
 
 SAMPLERS: dict[str, str] = {
     "evolution": "mltune.search.evolution:EvolutionSampler",
@@ -21,8 +22,7 @@ def check_sampler(name: str) -> None:
         UsageError: when it is neither known nor `module:Class`.
     """
     if name not in SAMPLERS and not is_own(name):
-        known = ", ".join(sorted(SAMPLERS))
-        raise UsageError(f"sampler: unknown '{name}' (known: {known}, or module:Class)")
+        raise UsageError(f"{unknown('sampler', name, SAMPLERS)}; or give module:Class")
 
 
 def is_own(name: str) -> bool:

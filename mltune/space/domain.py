@@ -6,12 +6,12 @@ unknown names, words among numbers, words that a parameter never has, divisors t
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mltune.errors import UsageError
 from mltune.space.expression import OPERATORS, Name, Node, Number, Operation, Word
+from mltune.unknown import unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,6 @@ _DESCRIPTIONS = {IntDomain: "a number", EnumDomain: "a word", Condition: "a cond
 def describe(domain: Domain) -> str:
     """Return the name of a kind of value for a sentence."""
     return _DESCRIPTIONS[type(domain)]
-
-
-def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """Say that a name is unknown, which name may have been meant, and which names exist."""
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean '{close[0]}'? " if close else ""
-    return f"unknown {what} '{name}' ({hint}known: {', '.join(names)})"
 
 
 def infer(node: Node, scope: Mapping[str, Domain]) -> Domain:

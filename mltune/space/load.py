@@ -11,12 +11,13 @@ from mltune.errors import UsageError
 from mltune.reading import read_text
 from mltune.space.config import Value
 from mltune.space.constraint import Constraint, Derived
-from mltune.space.domain import IntDomain, unknown
+from mltune.space.domain import IntDomain
 from mltune.space.names import OUTSIDE_NAMES
 from mltune.space.parameter import Parameter
 from mltune.space.space import Space, check_default, write_out
 from mltune.space.union import family_parameter
 from mltune.space.yaml_document import Item, parse_document
+from mltune.unknown import unknown
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REQUIRED = ("name", "family", "parameters")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mltune.errors import UsageError
 from mltune.resources import data_folder
-from mltune.space.domain import unknown
+from mltune.unknown import unknown
 
 AUTO = "auto"
 """The name of all shipped spaces that suit the device and the problem, together."""

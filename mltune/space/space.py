@@ -13,7 +13,7 @@ from mltune.errors import UsageError
 from mltune.space.columns import Columns
 from mltune.space.config import Config, Value
 from mltune.space.constraint import Constraint, Derived
-from mltune.space.domain import Domain, IntDomain, unknown
+from mltune.space.domain import Domain, IntDomain
 from mltune.space.expression import (
     MAX_TERMS,
     Node,
@@ -28,6 +28,7 @@ from mltune.space.feasible import FeasiblePoints
 from mltune.space.parameter import Parameter
 from mltune.space.parser import RESERVED
 from mltune.space.ranks import Ranks
+from mltune.unknown import unknown
 
 _NEAR_DEFAULT = 64  # the width of the search for a config close to the default
 

@@ -15,6 +15,7 @@ from mltune.problem import Contraction
 from mltune.run.run_info import RunInfo
 from mltune.space import Config
 from mltune.space.union import FAMILY, without_family
+from mltune.unknown import unknown
 
 
 def family_named(name: str, where: str, kernels: str = "") -> KernelFamily:
@@ -34,8 +35,7 @@ def family_named(name: str, where: str, kernels: str = "") -> KernelFamily:
             raise UsageError(f"{where}: family '{name}' needs --kernels FILE")
         return written
     if name not in FAMILIES:
-        known = ", ".join((*FAMILIES, HANDWRITTEN))
-        raise UsageError(f"{where}: unknown kernel family '{name}' (known: {known})")
+        raise UsageError(f"{where}: {unknown('kernel family', name, (*FAMILIES, HANDWRITTEN))}")
     return FAMILIES[name] if written is None else FamilyBeside(FAMILIES[name], written)
 
 

@@ -26,6 +26,7 @@ from mltune.selector.pack import pack_folder
 from mltune.space.shipped import AUTO as AUTO_SPACE
 from mltune.space.shipped import split_names
 from mltune.tuning.cross_sizes import AUTO, NONE
+from mltune.unknown import unknown
 
 DEFAULT_BUDGET = 500
 UNLIMITED_BUDGET = 1_000_000
@@ -135,7 +136,7 @@ def check_options(options: SearchOptions) -> None:
         *(("observe", name, tuple(OBSERVERS)) for name in options.observers or ()),
     ):
         if value is not None and value not in known:
-            raise UsageError(f"{option}: unknown '{value}' (known: {', '.join(known)})")
+            raise UsageError(f"{option}: {unknown('word', value, known)}")
     if options.objective == ENERGY and not options.observers and not options.resume:
         raise UsageError("objective: energy needs a meter: --observe nvml (NVIDIA) or rapl (CPU)")
     if options.seed is not None and options.seed < 0:

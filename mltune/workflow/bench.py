@@ -29,6 +29,7 @@ from mltune.runtime.ahead import BUILD_SECONDS, built_ahead
 from mltune.runtime.gemm_kernel import GemmKernel
 from mltune.tuning.progress import Show, Steps
 from mltune.tuning.search_options import DEFAULT_PROBLEM
+from mltune.unknown import unknown
 
 _MOST_SECONDS = 10.0
 _MOST_DEFAULT_SIZES = 40
@@ -198,7 +199,7 @@ class _Build:
 def _check(options: BenchOptions) -> None:
     for name in options.against:
         if name not in PEERS:
-            raise UsageError(f"against: unknown '{name}' (known: {', '.join(PEERS)})")
+            raise UsageError(f"against: {unknown('library', name, PEERS)}")
     if options.figure is not None and options.figure.suffix != ".svg":
         raise UsageError(f"figure: must be an .svg file, got '{options.figure}'")
     if options.figure is not None and not options.figure.parent.is_dir():

@@ -9,7 +9,7 @@ from typing import Any
 
 from mltune.compat.autogemm import FullCWriter
 from mltune.errors import UsageError
-from mltune.export import SET_WRITERS, WRITERS
+from mltune.export import LANGUAGES, SET_WRITERS, WRITERS
 from mltune.export.library import Library
 from mltune.export.library_set import LibrarySet
 from mltune.export.writer import Writer
@@ -20,6 +20,7 @@ from mltune.selector import Selector
 from mltune.selector.json import read_selector
 from mltune.selector.pack import find_selectors
 from mltune.shell import command
+from mltune.unknown import unknown
 
 COMPACT, FULL = "compact", "full"
 DEFAULT_NAME = "mltune"
@@ -69,9 +70,8 @@ def export_selectors(
             gets several, the folder is a file, or another's file would be replaced.
         MltuneError: when something cannot be written.
     """
-    known = dict.fromkeys((*WRITERS, *SET_WRITERS))
-    if language not in known:
-        raise UsageError(f"export: unknown language '{language}' (known: {', '.join(known)})")
+    if language not in LANGUAGES:
+        raise UsageError(f"export: {unknown('language', language, LANGUAGES)}")
     writer = _writer(language, layout, precompile, user_kernels)
     loaded = tuple(_loaded(selectors))
     written = [kernels_of(selector) for selector in loaded]
@@ -122,7 +122,7 @@ def _writer(
 ) -> Writer | None:
     """Return the language's writer of single selectors, if it has one."""
     if layout not in (COMPACT, FULL):
-        raise UsageError(f"--layout: unknown '{layout}' (known: {COMPACT}, {FULL})")
+        raise UsageError(unknown("layout", layout, (COMPACT, FULL)))
     if layout == COMPACT:
         if precompile or user_kernels:
             option = "--precompile" if precompile else "--user-kernels"
@@ -147,7 +147,7 @@ def kernels_of(selector: Selector) -> tuple[tuple[Kernel, ...], tuple[str, ...]]
     changed = []
     for entry in selector.portfolio:
         if entry.family not in FAMILIES:
-            raise UsageError(f"selector: unknown kernel family '{entry.family}'")
+            raise UsageError(f"selector: {unknown('kernel family', entry.family, FAMILIES)}")
         kernel = FAMILIES[entry.family].generate(selector.contraction, entry.config)
         kernels.append(kernel)
         if kernel.source_hash != entry.source_hash:

@@ -11,7 +11,7 @@ from mltune.counted import counted
 from mltune.device import DeviceEntry, choose
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
-from mltune.export import SET_WRITERS, WRITERS
+from mltune.export import LANGUAGES, SET_WRITERS
 from mltune.files import make_folder
 from mltune.problem import problem_of_size
 from mltune.problem.call_file import read_calls
@@ -21,6 +21,7 @@ from mltune.run.host import Host
 from mltune.shell import command
 from mltune.space.shipped import AUTO
 from mltune.tuning.progress import Show
+from mltune.unknown import unknown
 from mltune.workflow.chosen_spaces import check_spaces
 from mltune.workflow.run_setup import Note
 from mltune.workflow.tune_plan import SEARCHING, Part, plan_of_calls, plan_of_types
@@ -149,11 +150,10 @@ def _languages(parts: Sequence[Part]) -> tuple[str, ...]:
 def _check_words(against: tuple[str, ...], languages: tuple[str, ...]) -> None:
     for name in against:
         if name not in PEERS:
-            raise UsageError(f"against: unknown '{name}' (known: {', '.join(PEERS)})")
-    known = dict.fromkeys((*WRITERS, *SET_WRITERS))
+            raise UsageError(f"against: {unknown('library', name, PEERS)}")
     for name in languages:
-        if name not in known:
-            raise UsageError(f"lang: unknown '{name}' (known: {', '.join(known)})")
+        if name not in LANGUAGES:
+            raise UsageError(f"lang: {unknown('language', name, LANGUAGES)}")
 
 
 def _resumed(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:

@@ -145,7 +145,7 @@ def test_beside_other_work_no_figure_stands_without_a_warning(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("--against", "mkl"), "against: unknown 'mkl' (known: clblast, cublas, numpy)"),
+        (("--against", "mkl"), "against: unknown library 'mkl' (known: clblast, cublas, numpy)"),
         (("--figure", "x.png"), "figure: must be an .svg file, got 'x.png'"),
         (("--figure", "nosuch/x.svg"), "figure: nosuch/x.svg: there is no folder nosuch"),
         (("--problem", "s:abc,cd->abd"), "problem: bench compares GEMMs"),

@@ -160,7 +160,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("search --sizes {wrong}/sizes.csv", 2, "sizes.csv: line 2"),
     (SEARCH.replace("8x8x8", "8x8"), 2, "sgemm_nn takes MxNxK"),
     # Spaces.
-    ("search --sampler annealing", 2, "sampler: unknown 'annealing' (known: "),
+    ("search --sampler annealing", 2, "unknown sampler 'annealing' (known: "),
     ("search --space {wrong}/nothing.yaml", 2, "nothing.yaml: cannot read (No such file"),
     ("search --space {wrong}/empty", 2, "empty: cannot read (Is a directory"),
     ("search --space {wrong}/space-not-yaml.yaml", 2, "space-not-yaml.yaml:2: not YAML"),
@@ -259,10 +259,10 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     (
         "export {selector} --lang fortran -o {new}",
         2,
-        "unknown language 'fortran' (known: c, python, rust, json, clblast)",
+        "unknown language 'fortran' (known: c, clblast, json, python, rust)",
     ),
     ("export {selector} --lang c", 2, "required: -o/--output"),
-    ("export {selector} --lang c --layout wide -o {new}", 2, "--layout: unknown 'wide'"),
+    ("export {selector} --lang c --layout wide -o {new}", 2, "unknown layout 'wide'"),
     ("export {selector} --lang python --layout full -o {new}", 2, "full: only C has it"),
     ("export {selector} {selector} --lang c -o {new}", 2, "two selectors are for sgemm_nn"),
     ("export {selector} {selector} --lang json -o {new}", 2, "json takes one selector, got 2"),

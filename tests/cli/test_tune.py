@@ -236,8 +236,8 @@ def test_ctrl_c_in_the_comparison_leaves_the_library(
     [
         ((), "needs --for CALLS.csv, or --problems such as sgemm,hgemm_nt"),
         (("--problems", "sgem"), "problem: unknown 'sgem'"),
-        (("--problems", "sgemm", "--against", "blis"), "against: unknown 'blis'"),
-        (("--problems", "sgemm", "--lang", "ada"), "lang: unknown 'ada'"),
+        (("--problems", "sgemm", "--against", "blis"), "against: unknown library 'blis'"),
+        (("--problems", "sgemm", "--lang", "ada"), "lang: unknown language 'ada'"),
         (("--problems", "sgemm", "--time", "5x"), "must be a time above 0 such as 90s, 10m or 2h"),
         (("--for", "calls.csv", "--sizes", "8x8x8"), "--sizes: cannot go with --for"),
         (("--for", "nowhere.csv"), "nowhere.csv: "),

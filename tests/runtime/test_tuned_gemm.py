@@ -107,7 +107,7 @@ def test_refuses_what_it_cannot_write_again(selector: Selector, tmp_path: Path) 
     first, *others = selector.portfolio
     path = tmp_path / "selector.json"
     for wrong, message in (
-        (replace(first, family="woven"), "unknown kernel family 'woven' \\(known: tiled"),
+        (replace(first, family="woven"), "unknown kernel family 'woven' \\(known: direct"),
         (replace(first, name="renamed"), "config of renamed gives kernel Cij"),
     ):
         write_selector(replace(selector, portfolio=(wrong, *others)), path)

@@ -41,7 +41,7 @@ def test_who_computes_with_numbers_gets_ranges(name: str, is_numeric: bool) -> N
 @pytest.mark.parametrize(
     ("name", "arguments", "rule"),
     [
-        ("best", {}, r"sampler: unknown 'best' \(known: evolution, .*, or module:Class\)"),
+        ("best", {}, r"unknown sampler 'best' \(known: evolution, .*\); or give module:Class"),
         ("optuna.samplers:Best", {}, "sampler: optuna.samplers:Best: .*no attribute 'Best'"),
         ("no_such_module:Best", {}, "sampler: no_such_module:Best: No module named"),
         ("math:sqrt", {}, "sampler: math:sqrt is no optuna.samplers.BaseSampler"),

@@ -75,7 +75,7 @@ def test_sizes_that_do_not_fit_the_problem_are_refused(info: RunInfo) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"sampler": "annealing"}, "sampler: unknown 'annealing'"),
+        ({"sampler": "annealing"}, "unknown sampler 'annealing'"),
         ({"problem": "gemm"}, "problem: unknown 'gemm'"),
         ({"sizes": "8x"}, "8x"),
         ({"storage": "here"}, "storage: 'here' is no URL"),

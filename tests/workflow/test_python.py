@@ -17,7 +17,7 @@ from mltune.errors import MltuneError, UsageError
     [
         (lambda: mltune.search("sgemm_nn", speed=9), r"^search: .* argument 'speed'"),
         (lambda: mltune.search("gemm"), "problem: unknown 'gemm'"),
-        (lambda: mltune.search(sampler="best"), "sampler: unknown 'best'"),
+        (lambda: mltune.search(sampler="best"), "unknown sampler 'best'"),
         (lambda: mltune.tune("sgemm_nn", speed=9), r"^tune: .* argument 'speed'"),
         (lambda: mltune.tune(), "^tune: needs --for CALLS.csv, or --problems"),
         (lambda: mltune.tune("gemm"), "unknown 'gemm'"),

@@ -57,7 +57,7 @@ def test_only_guided_takes_a_prior(tmp_path: Path) -> None:
     assert searched(path, budget=3, priors=(prior,)).history[-1] == pytest.approx(1e-3)
     with pytest.raises(UsageError, match="--prior: only the sampler 'guided'"):
         searched(path, priors=(prior,), sampler="random")
-    with pytest.raises(UsageError, match="unknown 'best'"):
+    with pytest.raises(UsageError, match="unknown sampler 'best'"):
         searched(path, sampler="best")
 
 

@@ -12,8 +12,8 @@ from mltune.compat.tensile.protocol import Choice, Group, Problems, Protocol, St
 from mltune.compat.tensile.sizes import read_sizes
 from mltune.errors import UsageError
 from mltune.problem import Contraction, Size, problem_type_name
-from mltune.space.domain import unknown
 from mltune.space.yaml_document import Item, parse_document
+from mltune.unknown import unknown
 
 _TOP = ("GlobalParameters", "BenchmarkProblems", "LibraryLogic", "LibraryClient")
 _GROUP = (

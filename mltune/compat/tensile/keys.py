@@ -15,8 +15,8 @@ from mltune.kernel.parameters.param import IntParam, Param
 from mltune.kernel.parameters.shared import AUTOMATIC
 from mltune.kernel.parameters.tiled import TILED
 from mltune.space.config import Config, Value
-from mltune.space.domain import unknown
 from mltune.space.yaml_document import Item
+from mltune.unknown import unknown
 
 MACRO_TILE = "MacroTile"
 

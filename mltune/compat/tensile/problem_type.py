@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from mltune.compat.tensile.keys import flag
 from mltune.errors import UsageError
 from mltune.problem import Contraction, Precision, gemm
-from mltune.space.domain import unknown
 from mltune.space.yaml_document import Item
+from mltune.unknown import unknown
 
 _FLAGS = (
     "TransposeA",

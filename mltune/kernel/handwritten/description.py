@@ -15,6 +15,7 @@ from mltune.kernel.build_options import check_build_options
 from mltune.kernel.handwritten.header import find_header
 from mltune.kernel.limits import Limits
 from mltune.problem import Contraction, Precision, gemm
+from mltune.unknown import unknown
 
 ARGUMENTS = ("A", "B", "C", "alpha", "beta", "n", "M", "N", "K", "lda", "ldb", "ldc")
 """The possible arguments: matrices, factors, the order of square matrices, extents, strides."""
@@ -71,8 +72,7 @@ class Description:
         check_build_options(self.build_options)
         for argument in self.arguments:
             if argument not in ARGUMENTS:
-                known = ", ".join(ARGUMENTS)
-                raise UsageError(f"'arguments': unknown '{argument}' (known: {known})")
+                raise UsageError(f"'arguments': {unknown('argument', argument, ARGUMENTS)}")
         if missing := [matrix for matrix in "ABC" if matrix not in self.arguments]:
             raise UsageError(f"'arguments': lacks '{missing[0]}'")
         takes = len(find_header(self.source, self.function).parameters)

@@ -10,6 +10,7 @@ from mltune.kernel.handwritten.frame import frame
 from mltune.kernel.kernel import Kernel, KernelFamily
 from mltune.problem import Contraction, problem_type_name
 from mltune.space.config import Config
+from mltune.unknown import unknown
 
 NAME = "handwritten"
 KERNEL = "kernel"
@@ -38,8 +39,9 @@ class HandwrittenFamily:
             )
         word = config.word(KERNEL)
         if word not in self._descriptions:
-            known = ", ".join(self._descriptions)
-            raise UsageError(f"kernel family {NAME}: unknown kernel '{word}' (known: {known})")
+            raise UsageError(
+                f"kernel family {NAME}: {unknown('kernel', word, self._descriptions)}"
+            )
         description = self._descriptions[word]
         canonical = contraction.canonical()
         if description.contraction.canonical() != canonical:

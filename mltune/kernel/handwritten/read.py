@@ -17,6 +17,7 @@ from mltune.problem import Precision
 from mltune.reading import read_text
 from mltune.space.json_document import parse_json_document
 from mltune.space.yaml_document import Item
+from mltune.unknown import unknown
 
 _REQUIRED = ("name", "type", "transA", "transB")
 _OPTIONAL = (
@@ -72,8 +73,7 @@ def _read(item: Item, folder: Path | None) -> Description:
     fields = item.mapping("a kernel's description")
     for key, field in fields.items():
         if key not in _REQUIRED + _OPTIONAL:
-            known = ", ".join(_REQUIRED + _OPTIONAL)
-            raise UsageError(f"{field.where}: unknown key '{key}' (known: {known})")
+            raise UsageError(f"{field.where}: {unknown('key', key, _REQUIRED + _OPTIONAL)}")
     for key in _REQUIRED:
         if key not in fields:
             raise UsageError(f"{item.where}: lacks the key '{key}'")
@@ -128,8 +128,9 @@ def _multiples(fields: Mapping[str, Item]) -> tuple[int, int, int]:
     if "multiples" not in fields:
         return (0, 0, 0)
     given = fields["multiples"].mapping("'multiples'")
-    if unknown := sorted(set(given) - set("MNK")):
-        raise UsageError(f"{fields['multiples'].where}: unknown '{unknown[0]}' (known: M, N, K)")
+    for side in given:
+        if side not in "MNK":
+            raise UsageError(f"{fields['multiples'].where}: {unknown('extent', side, 'MNK')}")
     m, n, k = (_whole(given[side]) if side in given else 0 for side in "MNK")
     return (m, n, k)
 
