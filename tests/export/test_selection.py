@@ -307,11 +307,11 @@ LIKELY = """\
 int main(void)
 {
     mltune_sgemm_nn_problem problem;
-    int kernels[3], i, found;
+    int kernels[3], i, found, most;
 
-    while (scanf("%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64, &problem.m, &problem.n,
-                 &problem.k, &problem.batch) == 4) {
-        found = mltune_sgemm_nn_likely(&problem, 3, kernels);
+    while (scanf("%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %d", &problem.m, &problem.n,
+                 &problem.k, &problem.batch, &most) == 5) {
+        found = mltune_sgemm_nn_likely(&problem, most, most > 0 ? kernels : NULL);
         for (i = 0; i < found; ++i)
             printf("%d ", kernels[i]);
         puts("");
@@ -336,13 +336,16 @@ def test_c_knows_which_kernels_are_likely_the_fastest(
     (tmp_path / "likely.c").write_text(LIKELY)
     sources = (tmp_path / "likely.c", tmp_path / "mltune_sgemm_nn_select.c")
     program = compile_c(tmp_path / "likely", *sources, f"-I{tmp_path}", "-fsanitize=address")
-    text = "".join(f"{m} {n} {k} {batch}\n" for m, n, k, batch in sizes)
 
-    said = subprocess.run([program], input=text, capture_output=True, text=True, check=True).stdout
+    def likely(most: int) -> list[tuple[int, ...]]:
+        text = "".join(f"{m} {n} {k} {batch} {most}\n" for m, n, k, batch in sizes)
+        done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
+        return [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
 
     wanted = [library.selector.likely(*size)[:3] for size in sizes]
-    assert [tuple(map(int, line.split())) for line in said.splitlines()] == wanted
+    assert likely(3) == wanted
     assert {len(each) for each in wanted} == ({0} if of == "neither" else {0, 1, 2, 3})
+    assert likely(0) == likely(-1) == [()] * len(sizes)
 
 
 def test_formulas_without_counts_compile(chooser: Make, choices: Choices) -> None:

@@ -173,7 +173,7 @@ int {library}_likely(const {problem}_problem *problem, int most, int *kernels)
     uint64_t times[{count}];
     int found = 0, kernel, place;
 
-    if (!has_time(m, n, k, batch))
+    if (most < 1 || !has_time(m, n, k, batch))
         return 0;
     for (kernel = 0; kernel < {count}; ++kernel) {{
         times[kernel] = time_of({arguments});
