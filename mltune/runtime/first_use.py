@@ -1,6 +1,7 @@
 """The check of a pack at its first use on a device: results, and the speeds that it states.
 
-The result is kept for each device and driver version, so the check runs once.
+The result is kept for each device and driver version, so the check runs once. It is not kept if
+memory or another resource was lacking, because the next process may have it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from mltune.selector import Selector
 from mltune.selector.json import selector_data
 from mltune.selector.speeds import Speed
 
-VERSION = 1
+VERSION = 2
 """Of the checks; results of an earlier version are not used."""
 
 # no multiples of any tile, so that every kernel handles edges and remainders
@@ -37,6 +38,11 @@ _PROBE_BATCH = 2
 _FACTORS = (1.5, -0.5)
 _RUNS = 7
 _ROUNDING = 8  # times k times the precision's unit of roundoff
+_LACKING = (
+    cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
+    cl.status_code.OUT_OF_HOST_MEMORY,
+    cl.status_code.OUT_OF_RESOURCES,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +53,20 @@ class Finding:
         wrong: numbers of kernels that cannot be used, each with the reason.
         seconds: of the chosen kernel on each of the pack's sizes, the least of some runs; 0 if
             that could not be measured.
+        may_pass: whether a kernel failed only because memory or another resource was lacking.
     """
 
     wrong: tuple[tuple[int, str], ...]
     seconds: tuple[float, ...]
+    may_pass: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """What is wrong with a kernel on a device, and whether that may pass."""
+
+    reason: str
+    may_pass: bool = False
 
 
 def check(
@@ -73,10 +89,11 @@ def check(
         queue.context, queue.device, cl.command_queue_properties.PROFILING_ENABLE
     )
     product = _Product(selector, own)
-    faults = ((number, product.fault(launcher, number)) for number in numbers)
-    wrong = tuple((number, fault) for number, fault in faults if fault)
+    asked = ((number, product.fault(launcher, number)) for number in numbers)
+    faults = [(number, fault) for number, fault in asked if fault is not None]
+    wrong = tuple((number, fault.reason) for number, fault in faults)
     taken = tuple(_seconds(launcher, selector, each, own) for each in speeds)
-    return Finding(wrong, taken)
+    return Finding(wrong, taken, any(fault.may_pass for _, fault in faults))
 
 
 class _Product:
@@ -104,8 +121,8 @@ class _Product:
         sums = abs(x).sum(-1)[..., None] + abs(y).sum(-2)[..., None, :]
         self._bound += abs(alpha) * compute.least_error * sums
 
-    def fault(self, launcher: Launcher, number: int) -> str:
-        """Return what is wrong with a kernel on this device; empty if nothing is."""
+    def fault(self, launcher: Launcher, number: int) -> _Fault | None:
+        """Return what is wrong with a kernel on this device; None if nothing is."""
         a, b, c = (
             to_device(self._queue, each, order)
             for each, order in zip(self._given, self._orders, strict=True)
@@ -118,12 +135,22 @@ class _Product:
             event.wait()
             computed = to_host(result, self._orders[2])
         except KernelError as error:
-            return str(error.__cause__ or error)
+            return _Fault(str(error.__cause__ or error), _lacks_resources(error))
         except cl.Error as error:
-            return f"fails ({str(error).strip().partition(chr(10))[0]})"
+            reason = f"fails ({str(error).strip().partition(chr(10))[0]})"
+            return _Fault(reason, _lacks_resources(error))
         off = np.abs(computed.astype(self._right.dtype) - self._right)
         bad = ~(off <= self._bound)
-        return f"computes {int(bad.sum())} of {bad.size} elements wrong" if bad.any() else ""
+        if not bad.any():
+            return None
+        return _Fault(f"computes {int(bad.sum())} of {bad.size} elements wrong")
+
+
+def _lacks_resources(error: BaseException | None) -> bool:
+    """Whether the driver lacked memory or another resource, by its error or that error's cause."""
+    while error is not None and not isinstance(error, cl.Error):
+        error = error.__cause__
+    return getattr(error, "code", None) in _LACKING
 
 
 def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -182,8 +209,8 @@ def keep_finding(
     hashes: Sequence[str],
     device: DeviceInfo,
 ) -> None:
-    """Keep the result of a check, if there is a folder for it."""
-    file = _file(selector, speeds, hashes, device)
+    """Keep the result of a check, if it will be the same again and there is a folder for it."""
+    file = None if finding.may_pass else _file(selector, speeds, hashes, device)
     if file is None:
         return
     data = {"device": device.model, "wrong": finding.wrong, "seconds": finding.seconds}

@@ -6,11 +6,13 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
+from pyopencl import _cl
 
 import mltune
 from mltune.errors import MltuneError, NoDeviceError
@@ -18,6 +20,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.problem import Precision, gemm
 from mltune.resources import data_folder
 from mltune.runtime import TunedGemm, first_use
+from mltune.runtime.building import BuildError, build
 from mltune.selector import Selector
 from mltune.selector.json import write_selector
 from mltune.selector.speeds import Speed, write_speeds
@@ -105,6 +108,43 @@ def test_a_wrong_kernel_is_not_used_and_named(
         assert line.startswith(f"here/sgemm_nn, on {queue.device.name}: 1 of 5 kernels is not use")
         assert "elements wrong" in line
         assert line.endswith("(tune yours: mltune tune --problems sgemm_nn -o mine)")
+
+
+def of_memory() -> cl.Error:
+    code = cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE
+    return cl.MemoryError(_cl._ErrorRecord("clCreateBuffer", code, ""))
+
+
+def of_memory_in_a_build() -> BuildError:
+    error = BuildError("kernel does not build")
+    error.__cause__ = of_memory()
+    return error
+
+
+@pytest.mark.parametrize("failure", [of_memory, of_memory_in_a_build])
+def test_a_kernel_that_lacked_memory_is_used_by_the_next_process(
+    failure: Callable[[], Exception], selector: Selector, spoilt: Spoil, queue: cl.CommandQueue,
+    kept: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    built = []
+
+    def failing_once(*given: Any, **options: Any) -> Any:
+        built.append(given)
+        if len(built) == 1:
+            raise failure()
+        return build(*given, **options)
+
+    monkeypatch.setattr("mltune.runtime.built_kernels.build", failing_once)
+    kernels = spoilt(1, "(alpha_argument)", "(2 * alpha_argument)").kernels
+
+    def lacking() -> dict[int, str]:
+        tuned = TunedGemm(selector, kernels, speeds=[Speed(SIZE, 1.0)])
+        return tuned.settle(queue).lacking
+
+    assert list(lacking()) == [0, 1]
+    assert not kept.exists()
+    assert list(lacking()) == [1]
+    assert len(list(kept.iterdir())) == 1
 
 
 @pytest.mark.usefixtures("kept")
@@ -204,4 +244,4 @@ def test_every_problem_type_can_be_checked(problem: str, queue: cl.CommandQueue)
     assert here.lacking == {}
     assert here.finding is not None
     assert here.finding.seconds[0] > 0
-    assert first_use.VERSION == 1
+    assert first_use.VERSION == 2
