@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,7 +50,7 @@ def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
             path.write_bytes(data)
             return
         path = path.resolve() if path.is_symlink() else path
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
         try:
             with temporary.open("wb") as file:
                 file.write(data)
@@ -148,8 +149,11 @@ def lock(file: int) -> None:
 
 
 @contextlib.contextmanager
-def take_lock(path: Path, seconds: float) -> Iterator[None]:
+def take_lock(path: Path, seconds: float) -> Iterator[bool]:
     """Hold the lock of a file, which is made; after so many seconds, continue without it.
+
+    Yields:
+        Whether the lock is held.
 
     Raises:
         OSError: when it cannot be made.
@@ -157,14 +161,17 @@ def take_lock(path: Path, seconds: float) -> Iterator[None]:
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     until = time.monotonic() + seconds
     try:
-        while True:
-            try:
-                lock(file)
-            except BlockingIOError:
-                if time.monotonic() < until:
-                    time.sleep(_POLL_SECONDS)
-                    continue
-            break
-        yield
+        while not (is_held := _is_locked(file)) and time.monotonic() < until:
+            time.sleep(_POLL_SECONDS)
+        yield is_held
     finally:
         os.close(file)
+
+
+def _is_locked(file: int) -> bool:
+    """Lock an open file; False if another process has it, or another thread."""
+    try:
+        lock(file)
+    except BlockingIOError:
+        return False
+    return True

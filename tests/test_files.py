@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import MltuneError, UsageError
-from mltune.files import cache_folder, file_error, make_folder, refuse_unwritable, write_atomically
+from mltune.files import (
+    cache_folder,
+    file_error,
+    make_folder,
+    refuse_unwritable,
+    take_lock,
+    write_atomically,
+)
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -19,6 +26,28 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
 
     assert path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_threads_may_write_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run.json"
+
+    def fsync(file: int) -> None:
+        monkeypatch.undo()
+        write_atomically(path, b"of another thread")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_atomically(path, b"new")
+
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_who_finds_a_lock_taken_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with take_lock(path, 0) as is_held, take_lock(path, 0) as is_held_again:
+        assert (is_held, is_held_again) == (True, False)
+    with take_lock(path, 0) as is_held:
+        assert is_held
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no named pipes of this kind")

@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import pyopencl as cl
 
 from mltune.errors import MltuneError, UsageError
-from mltune.files import write_atomically
+from mltune.files import take_lock, write_atomically
 from mltune.problem import problem_type_name
 from mltune.selector import Reason, Selector
 
@@ -85,6 +85,9 @@ BUILD_SECONDS = 0.5
 
 PAUSE = 64
 """Calls between two checks whether the time for another build has been reached."""
+
+LAST_SECONDS = 1.0
+"""How long the last save waits while another process writes the file. Calls do not wait."""
 
 
 _log = logging.getLogger(__name__)
@@ -365,8 +368,10 @@ class Learner:
                 trial.read()
                 if trial.is_known:
                     trial.is_saved, self._is_saved = True, False
-            if not self._is_saved:
-                self._save()
+            if self._is_saved:
+                return
+        with self._locked_file(LAST_SECONDS), self._lock:  # calls of other threads do not wait
+            self._save()
 
     def _read(self) -> Iterable[tuple[tuple[str, Size], int]]:
         """Return what the file knows of the selector's kernels."""
@@ -401,11 +406,26 @@ class Learner:
         if begin < self._next_save:
             return
         try:
-            self._save()
+            with self._locked_file(0) as is_held:
+                if is_held:
+                    self._save()
         except MltuneError as error:
             _log.warning("%s", error)  # the call's own product does not need the file
         end = time.perf_counter()
         self._next_save = end + (end - begin) / SHARE
+
+    @contextlib.contextmanager
+    def _locked_file(self, seconds: float) -> Iterator[bool]:
+        """Keep other processes, and exported C, from writing the file; False if one writes it.
+
+        Without a lock on this file system, all write when they want to.
+        """
+        with contextlib.ExitStack() as held:
+            is_held = True
+            with contextlib.suppress(OSError):
+                beside = self._path.with_name(f"{self._path.name}.lock")
+                is_held = held.enter_context(take_lock(beside, seconds))
+            yield is_held
 
     def _save(self) -> None:
         """Write what is known, together with what other processes wrote meanwhile."""

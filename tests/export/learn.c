@@ -4,17 +4,20 @@
 
    The library learns in FILE. Kernels, named by their last pass, seem to take the times given, or
    1000. Those that are chosen for sizes nearby are built before, unless COLD is in the environment.
-   To be linked with --wrap=NAME for clEnqueueNDRangeKernel, clGetEventProfilingInfo and clock, which
-   stands still. */
+   To be linked with --wrap=NAME for clEnqueueNDRangeKernel, clGetEventProfilingInfo, rename, which must
+   find FILE locked, and clock, which stands still. */
 
 #define _POSIX_C_SOURCE 200809L
 
 #include "mltune.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { most_events = 100000 };
 
@@ -35,6 +38,22 @@ cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
 cl_int __wrap_clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t size,
                                       void *value, size_t *size_ret);
 clock_t __wrap_clock(void);
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+
+/* Another program would save between the reading of FILE and its replacement, if it could. */
+int __wrap_rename(const char *from, const char *to)
+{
+    char path[4096];
+    int file;
+
+    snprintf(path, sizeof path, "%s.lock", to);
+    file = open(path, O_RDWR | O_CREAT, 0600);
+    if (file < 0 || flock(file, LOCK_EX | LOCK_NB) == 0)
+        puts("not locked");
+    close(file);
+    return __real_rename(from, to);
+}
 
 clock_t __wrap_clock(void)
 {

@@ -16,6 +16,7 @@ import pytest
 from mltune.export import SET_WRITERS
 from mltune.export.library import Library
 from mltune.export.library_set import LibrarySet
+from mltune.files import take_lock
 from mltune.kernel.families import FAMILIES
 from mltune.runtime.learning import (
     BUILD_SECONDS,
@@ -79,7 +80,7 @@ def build(
         sources = [file for file in files if file.suffix == ".c" and file.name != "example.c"]
         wrapped = [
             f"-Wl,--wrap={name}"
-            for name in ("clEnqueueNDRangeKernel", "clGetEventProfilingInfo", "clock")
+            for name in ("clEnqueueNDRangeKernel", "clGetEventProfilingInfo", "clock", "rename")
         ]
         source = Path(__file__).with_name("learn.c")
         options = ("-fsanitize=address", "-Wno-pedantic", f"-I{folder}")
@@ -245,6 +246,15 @@ def test_what_is_known_by_now_is_saved_at_the_end(
     call: Callable[..., list[str]], path: Path, library: Library
 ) -> None:
     call(5, {"A": 1000, "B": 910})
+
+    assert rows(path)[0]["kernel"] == library.kernels[1].name
+
+
+def test_a_file_that_another_program_locks_is_saved_at_the_end(
+    call: Callable[..., list[str]], path: Path, library: Library
+) -> None:
+    with take_lock(path.with_name("learned.json.lock"), 0):
+        call(60, {"B": 800})
 
     assert rows(path)[0]["kernel"] == library.kernels[1].name
 

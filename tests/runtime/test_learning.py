@@ -17,6 +17,7 @@ import pytest
 
 import mltune
 from mltune.errors import UsageError
+from mltune.files import take_lock, write_atomically
 from mltune.problem import Precision, gemm
 from mltune.runtime.learning import (
     MOST_TRIES,
@@ -244,6 +245,40 @@ def test_what_is_known_by_now_is_saved_at_the_end(selector: Selector, tmp_path: 
     learner.save()
 
     assert Learner(selector, path).use("d", SIZE) == Use(0, again=math.inf)
+
+
+def test_what_two_learners_save_at_the_same_time_stays(
+    selector: Selector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "learned.json"
+    one, other = Learner(selector, path), Learner(selector, path)
+    one._known["d", SIZE] = other._known["e", SIZE] = 0
+
+    def write(*given: Any, **options: Any) -> None:
+        monkeypatch.undo()
+        other._save_soon()  # after the first one has read the file
+        write_atomically(*given, **options)
+
+    monkeypatch.setattr("mltune.runtime.learning.write_atomically", write)
+    one._save_soon()
+    other.save()
+
+    found = Learner(selector, path)
+    assert [found.best(device, SIZE) for device in "de"] == [0, 0]
+
+
+def test_calls_leave_a_file_that_is_locked_to_the_last_save(
+    selector: Selector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "learned.json"
+    monkeypatch.setattr("mltune.runtime.learning.LAST_SECONDS", 0)
+    learner = Learner(selector, path)
+    with take_lock(tmp_path / "learned.json.lock", 0):
+        teach(learner, {1: 100, 0: 80}.__getitem__, 60)
+        assert not path.exists()
+        learner.save()
+
+    assert Learner(selector, path).best("d", SIZE) == 0
 
 
 def test_a_file_of_another_program_is_refused(selector: Selector, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@
 #include <pthread.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #endif
@@ -856,7 +857,12 @@ static int is_ready(const lesson *of, const contender *each, cl_command_queue qu
 /* What was learned, as JSON that Python's runtime reads and writes too:
    {"learned": [{"device": ..., "size": [m, n, k, batch], "kernel": ..., "problem": ...}, ...]}
    Rows of other libraries stay as they are. */
-enum { most_text = 1024 };
+enum {
+    most_text = 1024,
+    last_patience = 1000, /* milliseconds in which other programs have written the file */
+    no_lock = -1, /* there are no locks */
+    lock_taken = -2 /* another program has it */
+};
 
 typedef struct row {
     char device[most_text], kernel[most_text], problem[most_text];
@@ -1122,7 +1128,7 @@ static FILE *create(const char *path)
 
 /* Write all that is known, together with the rows that other processes have written; the file is
    replaced as a whole. 0 if it cannot be written, or has another form. */
-static int save_learned(void)
+static int write_learned(void)
 {
     static int tag;
     const size_t size = strlen(learned_file) + 64;
@@ -1167,6 +1173,56 @@ static int save_learned(void)
     return is_right;
 }
 
+/* Keep other programs from writing the file, and wait at most so many milliseconds for them. */
+static int lock_learned(int patience)
+{
+    int file = no_lock;
+
+#if !defined(_WIN32) && defined(LOCK_NB)
+    const struct timespec millisecond = {0, 1000000};
+    const size_t size = strlen(learned_file) + sizeof ".lock";
+    char *const path = malloc(size);
+
+    if (path != NULL) {
+        snprintf(path, size, "%s.lock", learned_file);
+        file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        free(path);
+    }
+    while (file >= 0 && flock(file, LOCK_EX | LOCK_NB) != 0) {
+        const int is_taken = errno == EWOULDBLOCK;
+
+        if (is_taken && patience-- > 0) {
+            nanosleep(&millisecond, NULL);
+            continue;
+        }
+        close(file);
+        file = is_taken ? lock_taken : no_lock;
+    }
+#else
+    (void)patience;
+#endif
+    return file;
+}
+
+static void unlock_learned(int lock)
+{
+#ifndef _WIN32
+    if (lock >= 0)
+        close(lock);
+#else
+    (void)lock;
+#endif
+}
+
+/* Write the file also if another program does not unlock it; 0 if it cannot be written. */
+static int save_learned(void)
+{
+    const int lock = lock_learned(last_patience), is_right = write_learned();
+
+    unlock_learned(lock);
+    return is_right;
+}
+
 /* Read all rows of the file; -1 if it has another form, or cannot be written. */
 static int read_learned(void)
 {
@@ -1176,16 +1232,20 @@ static int read_learned(void)
     free(text);
     return is_right && save_learned() ? 0 : -1;
 }
-/* Save what is known, unless the last writes took too much of the time. */
+/* Save what is known, unless the last writes took too much of the time, or another program writes. */
 static void save_soon(void)
 {
     const clock_t begun = clock();
+    int lock;
 
     is_unsaved = 1;
     if (begun < next_save)
         return;
-    save_learned();
-    is_unsaved = 0;
+    lock = lock_learned(0);
+    is_unsaved = lock == lock_taken;
+    if (!is_unsaved)
+        write_learned();
+    unlock_learned(lock);
     next_save = clock();
     next_save += (clock_t)((double)(next_save - begun) / share);
 }
