@@ -193,6 +193,22 @@ def test_it_knows_what_python_learned(
     assert call(3, {}) == [*"BBB"]
 
 
+def test_a_queue_without_times_uses_what_is_known_and_teaches_nothing(
+    call: Callable[..., list[str]],
+    program: Path,
+    library: Library,
+    path: Path,
+    opencl_environment: dict[str, str],
+) -> None:
+    call(60, {"B": 800})
+    known = rows(path)
+    untimed = partial(called, program, library, path, opencl_environment | {"NO_TIMES": "1"})
+
+    assert untimed(3, {}) == [*"BBB"]
+    assert set(untimed(60, {"B": 100}, (30, 31, 33))) == {"A"}
+    assert rows(path) == known
+
+
 def test_it_tries_what_python_tries(call: Callable[..., list[str]], library: Library) -> None:
     for size in ((30, 31, 33), (1, 1, 1), (40, 41, 42), (37, 37, 37), (7, 5, 3)):
         tried = ["AB"[number] for number in candidates(library.selector, (*size, 1))]

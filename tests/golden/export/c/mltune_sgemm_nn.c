@@ -784,18 +784,24 @@ static const char *name_device(cl_device_id device, const char *text)
     return entry->text;
 }
 
-/* The name of a queue's device; NULL if the queue has no profiling. */
-static const char *device_with_times(cl_command_queue queue)
+/* Whether the events of a queue have times. */
+static int has_profiling(cl_command_queue queue)
+{
+    cl_command_queue_properties properties = 0;
+
+    return clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
+                                 NULL) == CL_SUCCESS &&
+           (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
+}
+
+/* The name of a queue's device; NULL if the driver gives none. */
+static const char *device_of(cl_command_queue queue)
 {
     const device_name *entry;
-    cl_command_queue_properties properties = 0;
     cl_device_id device;
     char text[1024];
 
-    if (clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) !=
-            CL_SUCCESS ||
-        (properties & CL_QUEUE_PROFILING_ENABLE) == 0 ||
-        clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) != CL_SUCCESS)
+    if (clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) != CL_SUCCESS)
         return NULL;
     for (entry = device_names; entry != NULL; entry = entry->next)
         if (entry->device == device)
@@ -1539,15 +1545,16 @@ static use use_for(const type *of, const mltune_sgemm_nn_problem *problem, cl_co
     LOCK();
     if (is_unsaved)
         save_soon();
-    device = device_with_times(queue);
+    device = device_of(queue);
     if (device != NULL)
         known = lesson_for(of, device, problem);
     if (device != NULL && known == NULL)
         known = begin_lesson(of, device, problem, chosen);
     if (known != NULL && known->tried == NULL) {
         found.number = known->best;
-    } else if (known != NULL && !known->is_warm) {
-        known->is_warm = 1;
+    } else if (known != NULL && (!known->is_warm || !has_profiling(queue))) {
+        known->is_warm |= has_profiling(queue);
+        found.number = known->best;
         found.of = known;
     } else if (known != NULL) {
         try_next(known, queue, &found);

@@ -61,8 +61,9 @@ int mltune_sgemm_nn_with(
  * Learn in use from now on, and keep what is learned in a file, which Python's runtime and other
  * processes may share; NULL ends that. Without this call nothing is learned. On a queue with
  * CL_QUEUE_PROFILING_ENABLE the first calls of a size that was not measured try up to five kernels in
- * turn, until the times of their events leave no doubt, and the fastest is kept. No call waits for a
- * time. What is known is saved now and then, and by mltune_sgemm_nn_release and mltune_sgemm_nn_learn(NULL).
+ * turn, until the times of their events leave no doubt, and the fastest is kept. Every queue of the
+ * device uses it. No call waits for a time. What is known is saved now and then, and by
+ * mltune_sgemm_nn_release and mltune_sgemm_nn_learn(NULL).
  *
  * Returns 0; -1 if the file holds something else, or cannot be written; 6 (CL_OUT_OF_HOST_MEMORY
  * with its sign turned) without memory. No other call may be under way.
