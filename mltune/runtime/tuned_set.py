@@ -278,16 +278,15 @@ def _as_batch(array: cl_array.Array) -> cl_array.Array:
     )
 
 
-def load_set(given: Sequence[Path | Selector], *, name: str = "", check: bool = True) -> TunedSet:
+def load_set(given: Sequence[Path | Selector], *, name: str = "") -> TunedSet:
     """Load selectors of several problem types.
 
     Args:
         given: selectors, their files, or packs' names.
         name: for messages.
-        check: whether to refuse packs that run on no device of this machine.
 
     Raises:
         UsageError: as `load`, and when two are for one problem type.
         NoDeviceError: when no kernel of a pack runs on any device of this machine.
     """
-    return TunedSet([load(each, check=check) for each in given], name=name)
+    return TunedSet([load(each) for each in given], name=name)

@@ -80,7 +80,6 @@ class UnionSampler(ConfigSampler):
         counts: how often each size is called; see `Incumbents`.
         priors: other records; a space learns from those that share its parameters.
         problems: one of each size, in the same order; empty without sizes.
-        log: whether the values are positive, so that their ratios count.
 
     Raises:
         UsageError: when there are priors that no space can learn from.
@@ -93,8 +92,6 @@ class UnionSampler(ConfigSampler):
         counts: Sequence[int] = (1,),
         priors: Sequence[Recording] = (),
         problems: Sequence[Problem] = (),
-        *,
-        log: bool = True,
     ) -> None:
         super().__init__(space, seed)
         transfers = transfers_of(space, priors, seed)
@@ -111,7 +108,6 @@ class UnionSampler(ConfigSampler):
                     counts,
                     transfer,
                     TileQuantization(member, problems) if problems else None,
-                    log=log,
                     starts=0,
                     thoroughness=THRIFTY,
                 ),
@@ -121,7 +117,6 @@ class UnionSampler(ConfigSampler):
         ]
         self._incumbents = self._contenders[0].model.incumbents
         self._shares = self._incumbents.shares
-        self._log = log
         self._all = tuple(range(self._incumbents.count))
 
     def prepare(self) -> None:
@@ -158,7 +153,7 @@ class UnionSampler(ConfigSampler):
             # The caller and the pruner read this object, not the stored trial.
             trial.user_attrs[SIZES] = list(sizes)
             # The first one is what the gain is compared with, on all sizes.
-            if not is_first and sizes == self._quick_first and self._log and self._sign > 0:
+            if not is_first and sizes == self._quick_first and self._sign > 0:
                 times = self._incumbents.best
                 best = np.exp(times).tolist() if np.isfinite(times).all() else []
                 study._storage.set_trial_user_attr(trial._trial_id, BEST, best)

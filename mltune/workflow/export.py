@@ -97,11 +97,6 @@ def export_selectors(
     return ExportResult(folder, tuple(files), warnings)
 
 
-def export_selector(selector: Path | Selector, language: str, folder: Path) -> ExportResult:
-    """Write one selector as a library; see `export_selectors`."""
-    return export_selectors((selector,), language, folder)
-
-
 def _loaded(selectors: Sequence[Path | Selector]) -> Iterator[Selector]:
     for given in selectors:
         if isinstance(given, Selector):

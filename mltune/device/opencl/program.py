@@ -26,8 +26,6 @@ class OpenCLProgram:
         build_seconds: time of all builds; PoCL compiles the rest at the first launch.
         local_mem_bytes: local memory of a work-group, as the driver counts it; of the pass with
             the most.
-        private_mem_bytes: private memory of a work-item that does not fit in registers, if the
-            driver reports it; PoCL always reports 1 KiB.
     """
 
     kernel: Kernel
@@ -35,7 +33,6 @@ class OpenCLProgram:
     log: str
     build_seconds: float
     local_mem_bytes: int
-    private_mem_bytes: int
 
 
 def build(
@@ -74,16 +71,14 @@ def build(
             raise BuildError(first_error_line(str(error)), str(error)) from error
     seconds = time.perf_counter() - begin
 
-    def limit(info: int) -> int:
-        return max(cast(int, each.get_work_group_info(info, device)) for each in functions)
-
+    query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
+    counted = max(cast(int, each.get_work_group_info(query, device)) for each in functions)
     return OpenCLProgram(
         kernel=kernel,
         functions=functions,
         log=program.get_build_info(device, cl.program_build_info.LOG).strip(),
         build_seconds=seconds,
-        local_mem_bytes=limit(cl.kernel_work_group_info.LOCAL_MEM_SIZE) // local_mem_count,
-        private_mem_bytes=limit(cl.kernel_work_group_info.PRIVATE_MEM_SIZE),
+        local_mem_bytes=counted // local_mem_count,
     )
 
 
