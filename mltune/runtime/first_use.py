@@ -1,7 +1,7 @@
 """The check of a pack at its first use on a device: results, and the speeds that it states.
 
 The result is kept for each device and driver version, so the check runs once. It is not kept if
-memory or another resource was lacking, because the next process may have it.
+memory was lacking, because the next process may have it.
 """
 
 from __future__ import annotations
@@ -38,11 +38,8 @@ _PROBE_BATCH = 2
 _FACTORS = (1.5, -0.5)
 _RUNS = 7
 _ROUNDING = 8  # times k times the precision's unit of roundoff
-_LACKING = (
-    cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
-    cl.status_code.OUT_OF_HOST_MEMORY,
-    cl.status_code.OUT_OF_RESOURCES,
-)
+_LACKING = (cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE, cl.status_code.OUT_OF_HOST_MEMORY)
+"""Not OUT_OF_RESOURCES: a kernel that needs too many registers fails with it for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ class Finding:
         wrong: numbers of kernels that cannot be used, each with the reason.
         seconds: of the chosen kernel on each of the pack's sizes, the least of some runs; 0 if
             that could not be measured.
-        may_pass: whether a kernel failed only because memory or another resource was lacking.
+        may_pass: whether a kernel failed only because memory was lacking.
     """
 
     wrong: tuple[tuple[int, str], ...]
@@ -135,10 +132,10 @@ class _Product:
             event.wait()
             computed = to_host(result, self._orders[2])
         except KernelError as error:
-            return _Fault(str(error.__cause__ or error), _lacks_resources(error))
+            return _Fault(str(error.__cause__ or error), _lacks_memory(error))
         except cl.Error as error:
             reason = f"fails ({str(error).strip().partition(chr(10))[0]})"
-            return _Fault(reason, _lacks_resources(error))
+            return _Fault(reason, _lacks_memory(error))
         off = np.abs(computed.astype(self._right.dtype) - self._right)
         bad = ~(off <= self._bound)
         if not bad.any():
@@ -146,8 +143,8 @@ class _Product:
         return _Fault(f"computes {int(bad.sum())} of {bad.size} elements wrong")
 
 
-def _lacks_resources(error: BaseException | None) -> bool:
-    """Whether the driver lacked memory or another resource, by its error or that error's cause."""
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Whether the driver lacked memory, by its error or that error's cause."""
     while error is not None and not isinstance(error, cl.Error):
         error = error.__cause__
     return getattr(error, "code", None) in _LACKING

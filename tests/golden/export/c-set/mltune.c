@@ -1495,9 +1495,7 @@ static void save_soon(void)
     if (begun < next_save)
         return;
     lock = lock_learned(0);
-    is_unsaved = lock == lock_taken;
-    if (!is_unsaved)
-        write_learned();
+    is_unsaved = lock == lock_taken || !write_learned();
     unlock_learned(lock);
     next_save = clock();
     next_save += (clock_t)((double)(next_save - begun) / share);
