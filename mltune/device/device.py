@@ -166,7 +166,7 @@ class Device(Protocol):
             buffer: no part of another one, unless it is filled from its beginning.
             byte: the new value of each byte.
             first_byte: the begin, a multiple of 4096.
-            end_byte: the end, rounded up to a multiple of 4 (default: the buffer's end).
+            end_byte: the end, a multiple of 4 (default: the buffer's end).
         """
         ...
 

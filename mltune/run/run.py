@@ -169,7 +169,7 @@ class Run:
         Raises:
             MltuneError: when the folder cannot be written.
         """
-        met = self._info.met_on(each.problem for each in self._store.measurements())
+        met = self._info.measured_on(each.problem for each in self._store.measurements())
         info = replace(met, cross_share=0.0, cross_sizes=(*met.cross_sizes, *sizes))
         write_info(info, self._folder / INFO_NAME)
         self._info = info

@@ -189,7 +189,7 @@ class RunInfo:
         """The problems of the leaders' cross-benchmark that have no time limit."""
         return self.problems if self.cross_share else self.cross_problems
 
-    def met_on(self, measured: Iterable[Problem]) -> Self:
+    def measured_on(self, measured: Iterable[Problem]) -> Self:
         """Return the same, with the cross sizes that were measured, if not all had to be."""
         if not self.cross_share:
             return self

@@ -23,7 +23,7 @@ error) after 50 configs, 0.000 (0.002) after 100, -0.003 (0.001) after 200 (6400
 
 
 @dataclass(frozen=True, slots=True)
-class Belief:
+class Posterior:
     """One model's expectations for the candidates, in its own units.
 
     Attributes:
@@ -101,23 +101,23 @@ class Forecast:
 
     candidates: Candidates
     gains: Matrix32
-    posteriors: tuple[Belief, ...]
+    posteriors: tuple[Posterior, ...]
     unknown: NDArray[np.bool_]
 
     @classmethod
     def of(
         cls,
         candidates: Candidates,
-        posteriors: Sequence[Belief],
+        posteriors: Sequence[Posterior],
         unknown: NDArray[np.bool_],
     ) -> Forecast:
         """Return the mean of the models' expectations."""
-        gains = np.mean([belief.gains for belief in posteriors], axis=0)
+        gains = np.mean([posterior.gains for posterior in posteriors], axis=0)
         gains[unknown] = 0
         return cls(candidates, gains, tuple(posteriors), unknown)
 
     def gains_within_reach(self, free: NDArray[np.bool_]) -> Matrix32:
-        """Return the mean of `Belief.gains_within_reach`."""
+        """Return the mean of `Posterior.gains_within_reach`."""
         gains: Matrix32 = np.mean(
             [one.gains_within_reach(free) for one in self.posteriors], axis=0
         )

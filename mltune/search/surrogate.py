@@ -18,7 +18,7 @@ import numpy as np
 from mltune.search.candidates import MOST_LISTED, Candidates, CandidateSource
 from mltune.search.encoding import Encoding, Matrix, Matrix32
 from mltune.search.expectation import Scale, View, expected_improvement
-from mltune.search.forecast import Belief
+from mltune.search.forecast import Posterior
 from mltune.search.gaussian_process import GaussianProcess, fit
 from mltune.search.incumbents import Incumbents
 from mltune.search.tile_quantization import TileQuantization
@@ -115,7 +115,7 @@ class Surrogate:
 
     def expect(
         self, answers: Answers, asked: Sequence[Config], to_beat: Matrix, elsewhere: int = 0
-    ) -> Belief:
+    ) -> Posterior:
         """Return the current expectations.
 
         Args:
@@ -149,7 +149,7 @@ class Surrogate:
             deviation = deviation * slope
         best = np.where(np.isnan(best), mean.max(axis=1), best).astype(np.float32)
         spreads = np.array([scale.spread for scale in scales], dtype=np.float32)
-        return Belief(self._process, mean, deviation, best, spreads, slope)
+        return Posterior(self._process, mean, deviation, best, spreads, slope)
 
     def refit(self, answers: Answers, elsewhere: int = 0) -> bool:
         """Fit the model if that is due, and return whether it was; for the arguments see above.

@@ -164,7 +164,7 @@ class FinalRounds:
         for problem, following in zip_longest(unfinished, unfinished[1:]):
             if time.monotonic() >= end:
                 break
-            self._meet_on(problem, following or self._next(problem), progress)
+            self._time_on(problem, following or self._next(problem), progress)
             measured += len(self._leaders) - self._met(problem)  # others were not chosen for it
         else:
             show(_progress(total, total, started))
@@ -207,7 +207,7 @@ class FinalRounds:
         problem = self._next()
         while problem is not None:
             following = self._next(problem)
-            self._meet_on(problem, following, progress)
+            self._time_on(problem, following, progress)
             sizes += 1
             # The estimate for a size may be wrong, so the next one needs time, too.
             problem = following if following and self._next() else None
@@ -223,13 +223,13 @@ class FinalRounds:
             if allowance.has_time_again(problem, ROUNDS - 1) and self._lacking(problem):
                 left = allowance.left
                 show(Progress(phase="rounds", done=done, total=len(begun), seconds_left=left))
-                self._meet_on(problem, None, lambda is_new: None)
+                self._time_on(problem, None, lambda is_new: None)
 
     def _rounds_on(self, problem: Problem) -> int:
         is_further = self._allowance is not None and self._allowance.is_further(problem)
         return self._further_rounds if is_further else ROUNDS
 
-    def _meet_on(
+    def _time_on(
         self, problem: Problem, following: Problem | None, progress: Callable[[bool], None]
     ) -> None:
         """Measure what is missing on a size; `progress` counts configs that are new to it."""

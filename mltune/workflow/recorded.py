@@ -99,7 +99,7 @@ def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded
                     f"{folder}: holds hand-written kernels only, which no selector can ship "
                     "(mltune report shows them)"
                 )
-            infos.append(run.info.met_on(m.problem for m in rows))
+            infos.append(run.info.measured_on(m.problem for m in rows))
             measurements += found
     first, *others = infos
     for folder, info in zip(folders[1:], others, strict=True):

@@ -116,7 +116,7 @@ def _content(
     measurements: tuple[Measurement, ...],
     show: Show,
 ) -> Content:
-    info = info.met_on(row.problem for row in measurements)
+    info = info.measured_on(row.problem for row in measurements)
     # Disturbed measurements are in the table, but nothing learns from them.
     sound = tuple(row for row in measurements if row.phase != Phase.DISTURBED)
     searched = [row for row in measurements if row.phase == Phase.SEARCH]
@@ -157,7 +157,7 @@ def live_content(
         measurements: so far.
         refresh_seconds: after which a browser reloads the page.
     """
-    info = info.met_on(row.problem for row in measurements)
+    info = info.measured_on(row.problem for row in measurements)
     sound = tuple(row for row in measurements if row.phase != Phase.DISTURBED)
     found = best_by_problem(sound)
     best = tuple(found[problem] for problem in info.cross_problems if problem in found)

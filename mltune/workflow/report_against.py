@@ -28,7 +28,7 @@ def against(info: RunInfo, measurements: Sequence[Measurement], folder: Path) ->
     with Run.open(folder) as run:
         other, there = run.info, _best(run.store.measurements())
     here = _best(measurements)
-    problems = info.met_on(row.problem for row in measurements).cross_problems
+    problems = info.measured_on(row.problem for row in measurements).cross_problems
     pairs = tuple((here[one], there[one]) for one in problems if one in here and one in there)
     if not pairs:
         raise UsageError(

@@ -306,7 +306,7 @@ def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) ->
     """Show the time left of the whole search, not of its trials alone."""
     limit = options.time_limit_seconds
     end = math.inf if limit is None else started + limit
-    meets_named = _named_sizes(info) > 0
+    times_named = _named_sizes(info) > 0
     began = time.monotonic()
     end_of_trials = began + (_seconds_of_trials(info, limit, started) or 0.0)
 
@@ -315,7 +315,7 @@ def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) ->
         if left is not None and progress.phase == "search":
             of_trials = left + now - began
             left += of_trials * info.cross_share / (1 - info.cross_share)
-        if left is not None and not (meets_named and progress.phase == "leaders"):
+        if left is not None and not (times_named and progress.phase == "leaders"):
             left = max(0.0, min(left, end - now))
         total = progress.total
         if (

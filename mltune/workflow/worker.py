@@ -231,7 +231,7 @@ def _run_of(
 ) -> tuple[RunInfo, SearchSpace]:
     """Return the run of a device's model, made if it is the first of its model, and its space."""
     info = asked.asked_of(device, command)
-    info = info.met_on(problem for problem in info.cross_problems if fits(problem, device))
+    info = info.measured_on(problem for problem in info.cross_problems if fits(problem, device))
     refuse_too_large(info.final_problems, device)
     space = bound_space(info)
     names = [outside_names(each.device, each.contraction) for each in (asked, info)]

@@ -167,7 +167,7 @@ def test_by_default_the_leaders_go_on_to_further_sizes_while_there_is_time(
     met = list(dict.fromkeys(row.problem for row in rows))
     assert met[:2] == list(info.problems)
     assert set(met) <= set(info.cross_problems)
-    assert set(info.met_on(met).cross_problems) == set(met)
+    assert set(info.measured_on(met).cross_problems) == set(met)
     assert len(done.json["best"]) <= len(again.json["best"]) == len(met)
     assert (done.code, again.code, info.cross_share) == (0, 0, 0.25)
 

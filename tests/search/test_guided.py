@@ -15,7 +15,7 @@ from mltune.measurement.recording import Point, Recording
 from mltune.search import surrogate
 from mltune.search.candidates import CandidateSource
 from mltune.search.encoding import Encoding
-from mltune.search.forecast import Belief
+from mltune.search.forecast import Posterior
 from mltune.search.gaussian_process import GaussianProcess, fit
 from mltune.search.guided import GuidedSampler
 from mltune.search.random import RandomSampler
@@ -218,9 +218,9 @@ def test_an_outstanding_best_answer_leaves_the_choice_to_the_means() -> None:
     )
     ranks = np.zeros((2, encoding.width), dtype=np.int64)
     process = GaussianProcess(encoding, hyper, ranks, np.zeros((2, 0)))
-    belief = Belief(process, mean[None], deviation, best, ones)
+    posterior = Posterior(process, mean[None], deviation, best, ones)
     free = np.ones(2, dtype=np.bool_)
-    assert int(np.argmax(belief.gains[0])) == 1
-    assert int(np.argmax(belief.gains_within_reach(free)[0])) == 0
-    near = replace(belief, best=np.array([0.5], dtype=np.float32))
+    assert int(np.argmax(posterior.gains[0])) == 1
+    assert int(np.argmax(posterior.gains_within_reach(free)[0])) == 0
+    near = replace(posterior, best=np.array([0.5], dtype=np.float32))
     assert np.array_equal(near.gains, near.gains_within_reach(free))

@@ -140,7 +140,7 @@ def test_the_leaders_go_on_until_their_share_is_used_and_are_resumed(
     assert [row.problem for row in cut_off] == [row.problem for row in rows]
     assert set(labels[1:]) <= set(runner.expected)
     assert shown[-1].done == shown[-1].total == 21
-    assert info.met_on(row.problem for row in rows).cross_sizes == sizes[:19]
+    assert info.measured_on(row.problem for row in rows).cross_sizes == sizes[:19]
 
 
 def test_when_no_size_is_left_the_further_ones_are_measured_again(

@@ -117,13 +117,13 @@ def test_a_run_says_which_and_whether_as_many_as_fit(
     check_resumed(SearchOptions(cross_sizes=text), made, Path("run"))
 
 
-def test_sizes_that_nothing_was_measured_on_were_not_met_on(info: RunInfo) -> None:
+def test_sizes_that_nothing_was_measured_on_were_not_measured_on(info: RunInfo) -> None:
     asked = replace(info, cross_sizes=parse_sizes("9x9x9,10x9x9,11x9x9"), cross_share=0.25)
 
-    met = asked.met_on([asked.cross_problems[-1]])
+    met = asked.measured_on([asked.cross_problems[-1]])
 
     assert [size.label for size in met.cross_sizes] == ["11x9x9"]
-    assert replace(asked, cross_share=0.0).met_on([]).cross_sizes == asked.cross_sizes
+    assert replace(asked, cross_share=0.0).measured_on([]).cross_sizes == asked.cross_sizes
 
 
 def test_unseen_sizes_are_those_of_models_that_were_not_timed_in_an_order_by_chance() -> None:

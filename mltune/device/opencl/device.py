@@ -195,7 +195,7 @@ class OpenCLDevice:
             buffer: no part of another one, unless it is filled from its beginning.
             byte: the new value of each byte.
             first_byte: the begin, a multiple of 4096.
-            end_byte: the end, rounded up to a multiple of 4 (default: the buffer's end).
+            end_byte: the end, a multiple of 4 (default: the buffer's end).
         """
         end = (buffer.size if end_byte is None else end_byte) // 4 * 4
         if self._info.kind != "cpu" or not self._probed.fills:
