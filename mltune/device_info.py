@@ -99,6 +99,11 @@ class DeviceInfo:
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")[:64] or "device"
 
     @property
+    def spec(self) -> str:
+        """What `--device` finds it by: its UUID, or else its name."""
+        return self.uuid or self.name
+
+    @property
     def model(self) -> str:
         """One line that is equal for devices whose times may be mixed.
 

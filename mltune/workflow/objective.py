@@ -260,7 +260,7 @@ def _resume(
         if run.url is not None and options.patience is not None:
             raise UsageError(f"{run.folder}: {NO_PATIENCE}")
         opened = open_runner(
-            options.device or info.device.uuid or info.device.name,
+            options.device or info.device.spec,
             family_of_run(info, str(run.folder)),
             (info.contraction.precision,),
             info.timing,

@@ -196,7 +196,7 @@ def _runner(
     protocol: Protocol,
     begun: RunInfo | None = None,
 ) -> WorkerRunner:
-    recorded = "auto" if begun is None else begun.device.uuid or begun.device.name
+    recorded = "auto" if begun is None else begun.device.spec
     runner = open_runner(
         options.device or recorded,
         FAMILY,

@@ -22,7 +22,7 @@ def recorded_device(device: DeviceInfo, asked: str | None, where: object) -> Ite
         NoDeviceError: when the record's device is not here, with advice.
     """
     try:
-        yield asked or device.uuid or device.name
+        yield asked or device.spec
     except DeviceGoneError:
         raise
     except NoDeviceError as error:

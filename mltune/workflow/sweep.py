@@ -244,7 +244,7 @@ def _resume(options: SweepOptions) -> tuple[Run, WorkerRunner]:
         if info.sampler != SWEEP:
             raise UsageError(f"{run.folder}: is no sweep; continue it with mltune search --resume")
         opened = open_runner(
-            options.device or info.device.uuid or info.device.name,
+            options.device or info.device.spec,
             family_named(info.family, str(run.folder), info.kernels),
             (info.contraction.precision,),
             info.timing,
