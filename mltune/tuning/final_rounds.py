@@ -27,6 +27,9 @@ from mltune.tuning.recorder import is_apart
 from mltune.tuning.session import CONTENDS, MeasurementSession
 from mltune.tuning.trial import Trial, group_trials, leaders
 
+_DISTURBED_BY = 1.25
+"""A round that took so many times as long as the trial was disturbed, whatever it shows itself."""
+
 ROUNDS = 3
 """Interleaved rounds in which the contenders of a size are measured without a disturbance, first
 one round on the further sizes."""
@@ -299,6 +302,12 @@ class FinalRounds:
             self._choice.note(kept)
         return kept
 
+    def _in_search(self, problem: Problem, trial: Trial) -> float:
+        """Return a leader's seconds in its trial; infinite if it was not timed, or disturbed."""
+        rows = (row for row in trial.measurements if row.problem == problem)
+        times = [row.median for row in rows if self._session.is_undisturbed(row)]
+        return times[0] if times and times[0] is not None else math.inf
+
     def _lacking(self, problem: Problem) -> list[Trial]:
         """Return the leaders to time again on a size: contenders that lack a round.
 
@@ -315,7 +324,10 @@ class FinalRounds:
                 return self._choice is None or (problem, trial.config) in self._passed
             if len(mine) >= rounds or any(row.status is not Status.OK for row in mine):
                 return False
-            return speed is not None and speed <= bound
+            if speed is None:
+                return False
+            seen = self._in_search(problem, trial)
+            return min(speed, seen if _DISTURBED_BY * seen < speed else speed) <= bound
 
         return [
             trial

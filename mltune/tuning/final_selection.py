@@ -46,7 +46,7 @@ def choose(measurements: Iterable[Measurement]) -> dict[Problem, Choice]:
     measurement of the search.
     """
     rows = list(measurements)
-    pooled = _pooled(row for row in rows if row.phase == Phase.FINAL)
+    pooled = pooled_rounds(rows)
     overall = _overall(pooled)
     chosen = {
         problem: Choice(best, (best,))
@@ -67,11 +67,12 @@ def _choice(candidates: list[Measurement], overall: Mapping[Config, float]) -> C
     return Choice(best, (best, *rest))
 
 
-def _pooled(rows: Iterable[Measurement]) -> dict[Problem, dict[Config, Measurement]]:
-    """Pool the rounds of each config on each size; a failed round disqualifies the config."""
+def pooled_rounds(rows: Iterable[Measurement]) -> dict[Problem, dict[Config, Measurement]]:
+    """Pool the final rounds of each config on each size; a failed one disqualifies the config."""
     cells: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
     for row in rows:
-        cells[row.problem, row.config].append(row)
+        if row.phase == Phase.FINAL:
+            cells[row.problem, row.config].append(row)
     pooled: dict[Problem, dict[Config, Measurement]] = defaultdict(dict)
     for (problem, config), rounds in cells.items():
         if all(one.seconds for one in rounds):

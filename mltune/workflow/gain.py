@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,8 @@ from mltune.problem import Problem
 from mltune.runner.roofline import roofline_seconds
 from mltune.space import Config
 from mltune.space.union import without_family
+from mltune.tuning.drift import DriftCorrection
+from mltune.tuning.final_selection import pooled_rounds
 from mltune.tuning.trial import group_trials
 from mltune.workflow.comparing import Comparing
 
@@ -113,20 +115,16 @@ NAMES = {"clblast": "CLBlast", "cublas": "cuBLAS", "numpy": "numpy's BLAS"}
 
 
 def default_seconds(
-    rows: Iterable[Measurement],
-    defaults: Sequence[Config],
-    worth: Callable[[Measurement], float | None],
-    is_undisturbed: Callable[[Measurement], bool],
+    rows: Sequence[Measurement], defaults: Sequence[Config]
 ) -> dict[Problem, float]:
-    """Return the default config's seconds in the search, by problem, if they were not disturbed.
+    """Return the default config's seconds by problem, corrected for drift.
 
-    Of several defaults the first one tried counts.
+    Those of the final rounds count, as for the chosen kernels; else those of the search that were
+    not disturbed. Of several defaults the first one tried counts.
 
     Args:
         rows: of the run.
         defaults: of the spaces that were searched.
-        worth: the seconds of a measurement, corrected for drift.
-        is_undisturbed: whether nothing slowed it down.
     """
     wanted = {without_family(config) for config in defaults}
     trials = group_trials(row for row in rows if row.phase == Phase.SEARCH)
@@ -135,11 +133,15 @@ def default_seconds(
     )
     if first is None:
         return {}
-    return {
+    drift = DriftCorrection(rows)
+    found = {
         row.problem: seconds
         for row in first.measurements
-        if is_undisturbed(row) and (seconds := worth(row)) is not None
+        if drift.is_undisturbed(row) and (seconds := drift.seconds(row)) is not None
     }
+    timed = {problem: each.get(first.config) for problem, each in pooled_rounds(rows).items()}
+    medians = {problem: row.median for problem, row in timed.items() if row is not None}
+    return found | {problem: time for problem, time in medians.items() if time is not None}
 
 
 def _mean(values: Mapping[Problem, float]) -> float | None:

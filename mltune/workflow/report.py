@@ -25,8 +25,9 @@ from mltune.run.digest import digest
 from mltune.run.run import Run
 from mltune.run.run_info import RunInfo
 from mltune.shell import command
+from mltune.tuning.final_selection import choose
 from mltune.tuning.progress import Show, Steps, ignore_progress
-from mltune.tuning.trial import Trial, best_by_problem, group_trials, values_over_all_sizes
+from mltune.tuning.trial import Trial, group_trials, values_over_all_sizes
 from mltune.workflow.expected_times import rule_table
 from mltune.workflow.learning import learn
 from mltune.workflow.memory import remembered
@@ -121,8 +122,8 @@ def _content(
     sound = tuple(row for row in measurements if row.phase != Phase.DISTURBED)
     searched = [row for row in measurements if row.phase == Phase.SEARCH]
     trials = group_trials(searched or sound)  # a protocol may have rows of its last step only
-    found = best_by_problem(sound)
-    best = tuple(found[problem] for problem in info.cross_problems if problem in found)
+    chosen = choose(sound)
+    best = tuple(chosen[problem].best for problem in info.cross_problems if problem in chosen)
     selection = _selection(info, sound, show)
     return Content(
         name=name,
@@ -159,8 +160,8 @@ def live_content(
     """
     info = info.measured_on(row.problem for row in measurements)
     sound = tuple(row for row in measurements if row.phase != Phase.DISTURBED)
-    found = best_by_problem(sound)
-    best = tuple(found[problem] for problem in info.cross_problems if problem in found)
+    chosen = choose(sound)
+    best = tuple(chosen[problem].best for problem in info.cross_problems if problem in chosen)
     later = "While a search runs this is left out; mltune report without --live has it."
     return Content(
         name=f"{folder.resolve().name}, live",

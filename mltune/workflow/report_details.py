@@ -26,12 +26,10 @@ def gain(info: RunInfo, rows: Sequence[Measurement], best: Sequence[Measurement]
 
     Args:
         info: of the run.
-        rows: undisturbed measurements.
-        best: the fastest measurement of each size.
+        rows: of the run.
+        best: the chosen measurement of each size.
     """
-    before = default_seconds(
-        rows, _defaults(info), lambda row: row.median, lambda row: row.median is not None
-    )
+    before = default_seconds(rows, _defaults(info))
     words = "times as fast as the default kernel"
     if not before:
         before, words = _median_seconds(rows), "times as fast as the median kernel tried"

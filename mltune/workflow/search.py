@@ -336,7 +336,7 @@ def _gained(
     started: float,
 ) -> Gain:
     """Compare the chosen kernels with the default, the roofline, and installed libraries."""
-    info, session = objective.info, objective.session
+    info = objective.info
     best = [chosen[problem].best for problem in info.problems if problem in chosen]
     if info.objective != TIME:
         return Gain()
@@ -351,8 +351,7 @@ def _gained(
             seconds,
             _START_SECONDS if options.time_limit_seconds is None else _LIMITED_START_SECONDS,
         )
-    defaults = default_configs(objective.space)
-    default = default_seconds(rows, defaults, session.worth, session.is_undisturbed)
+    default = default_seconds(rows, default_configs(objective.space))
     return Gain.of(best, default, info.device, comparing)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from mltune.measurement import Measurement
 from mltune.run.run_info import TIME
 from mltune.runner.live import REFERENCE_SECONDS
-from mltune.tuning.final_rounds import contenders
+from mltune.tuning.final_rounds import FinalRounds, contenders
+from mltune.tuning.final_selection import choose
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.trial import group_trials
 from tests.devices import CPU
@@ -31,3 +32,22 @@ def test_they_stay_the_same_when_the_rounds_are_resumed(make: Make) -> None:
     assert resumed.worth(searched[-1]) != first.worth(searched[-1])
     assert trials[10] in contenders(trials, first)
     assert contenders(trials, resumed) == contenders(trials, first)
+
+
+def test_a_leader_that_was_much_faster_in_its_trial_is_not_judged_by_one_round(make: Make) -> None:
+    searched = [make(0, 8, 1.0), make(1, 8, 3.0)]
+    answers = [make(0, 8, 10.0), make(1, 8, 3.0), make(0, 8, 1.0), make(1, 8, 3.0)]
+    session = MeasurementSession(ScriptedRunner(CPU, answers), TIME, searched)
+    rows = []
+
+    def add(row: Measurement) -> Measurement:
+        rows.append(row)
+        return row
+
+    FinalRounds(session, group_trials(searched), [], add).run(
+        [searched[0].problem], lambda progress: None
+    )
+
+    (choice,) = choose(rows).values()
+    assert choice.best.trial == 0
+    assert choice.best.median == 1.0

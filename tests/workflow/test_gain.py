@@ -24,31 +24,25 @@ BEST = [build_measurement(3, m, 1e-6 * m, Phase.FINAL) for m in (8, 16)]
 SMALL, LARGE = (row.problem for row in BEST)
 
 
-def seconds(row: Measurement) -> float | None:
-    return row.median
-
-
-def test_the_default_counts_as_it_was_first_tried_where_nothing_disturbed_it() -> None:
+def test_the_default_counts_as_the_final_rounds_time_it_else_as_it_was_first_tried() -> None:
     rows = [
         build_measurement(0, 8, 2.0),
         build_measurement(1, 8, 4.0),
         build_measurement(1, 16, 6.0),
+        build_measurement(0, 16, 3.0, Phase.FINAL),
         build_measurement(1, 8, 5.0, Phase.FINAL),
     ]
-    disturbed = {6.0}
 
-    found = default_seconds(
-        rows, [build_config(1)], seconds, lambda row: row.median not in disturbed
-    )
+    found = default_seconds(rows, [build_config(1)])
 
-    assert found == {SMALL: 4.0}
+    assert found == {SMALL: 5.0, LARGE: 6.0}
 
 
 def test_a_default_that_failed_is_none_and_one_of_a_union_names_its_family() -> None:
     rows = [build_measurement(0, 8, Status.BUILD_ERROR), build_measurement(2, 8, 3.0)]
     of_union = Config.of({**build_config(2), "family": "tiled"})
 
-    found = default_seconds(rows, [build_config(0), of_union], seconds, lambda row: True)
+    found = default_seconds(rows, [build_config(0), of_union])
 
     assert found == {SMALL: 3.0}
 
