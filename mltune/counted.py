@@ -5,7 +5,12 @@ from __future__ import annotations
 
 def counted(number: int, noun: str) -> str:
     """Write a number of things: `1 size`, `2 sizes`."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
+    return f"{number:,} {plural(number, noun)}"
+
+
+def plural(number: int, noun: str) -> str:
+    """Write what a number stands before: `size`, `sizes`."""
+    return noun + "s" * (number != 1)
 
 
 def none_of(number: int, noun: str, verb: str, what: str) -> str:

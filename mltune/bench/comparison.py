@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from mltune.bench.contestant import CannotComputeError, Contestant, Product
 from mltune.bench.other_work import OtherWork
 from mltune.bench.task import Task
+from mltune.counted import counted
 from mltune.problem import Problem
 
 _SAMPLE_SECONDS = 0.002  # of work in one sample, so that the host's clock resolves it
@@ -181,10 +182,10 @@ class Comparison:
         reasons += [one for result in found if not result.is_loaded for one in result.disturbances]
         told = list(dict.fromkeys(reasons))
         more = ["..."] if len(told) > _MOST_REASONS else []
+        of_all = f"{len(found)} of {counted(len(self.results), 'size')}"
         return (
-            f"samples of {len(found)} of {len(self.results)} sizes were disturbed, which take no "
-            f"part in ratios ({'; '.join(told[:_MOST_REASONS] + more)}): "
-            "measure again when nothing else runs"
+            f"samples of {of_all} were disturbed, which take no part in ratios "
+            f"({'; '.join(told[:_MOST_REASONS] + more)}): measure again when nothing else runs"
         )
 
     def ratios(self, name: str, against: str) -> tuple[Ratio, ...]:

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_info
 
 from mltune.bench.contestant import CannotComputeError
 from mltune.bench.task import Array, Task
+from mltune.counted import counted
 from mltune.problem import Contraction
 
 
@@ -25,7 +26,7 @@ class NumpyBlas:
             return f"numpy {np.__version__}"
         pool = blas[0]
         library = f"{pool['internal_api']} {pool['version']}"
-        return f"numpy {np.__version__} ({library}, {pool['num_threads']} threads)"
+        return f"numpy {np.__version__} ({library}, {counted(pool['num_threads'], 'thread')})"
 
     def prepare(self, task: Task) -> NumpyProduct:
         """Bind the numbers.

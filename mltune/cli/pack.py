@@ -89,7 +89,11 @@ def _verify(args: argparse.Namespace) -> int:
             for name, why in each.unused:
                 print(f"  {name}: {why}")
             rows = [
-                (stated.label, short_number(stated.seconds * 1e3), short_number(taken * 1e3))
+                (
+                    stated.label,
+                    short_number(stated.seconds * 1e3),
+                    short_number(taken * 1e3) if taken else "-",
+                )
                 for stated, taken in zip(each.speeds, each.seconds, strict=True)
             ]
             if rows:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mltune.cli.output import Cell, print_json, print_table, short_names
 from mltune.cli.parser import positive, seed
+from mltune.errors import UsageError
 
 EXAMPLE = "mltune predict nvidia-h200/sgemm_nn 1000x1000x1000 --top 4 --measure"
 
@@ -36,6 +37,9 @@ def run(args: argparse.Namespace) -> int:
     from mltune.workflow.predict import PredictOptions, predict
 
     size = tuple(chain.from_iterable(args.size))
+    if len(args.size) > 1 and len(size) > len(args.size):
+        asked = " ".join("x".join(map(str, each)) for each in args.size)
+        raise UsageError(f"predict: takes one size, got {asked}")
     result = predict(
         PredictOptions(
             model=args.model,
@@ -69,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"every kernel: {' '.join(shared)}")
     if not args.measure:
         place, label = shell_path(args.model), "x".join(map(str, size))
-        print(f"\nnext: mltune predict {place} {label} --top {args.top} --measure")
+        explore = f" --explore {args.explore}" if args.explore else ""
+        print(f"\nnext: mltune predict {place} {label} --top {args.top}{explore} --measure")
     return 0
 
 

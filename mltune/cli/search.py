@@ -198,7 +198,7 @@ def _declare_end(add: Callable[..., object]) -> None:
         "--no-compare",
         action="store_true",
         help="do not compare the result with installed libraries, which takes some seconds after "
-        "a search of ten seconds or more",
+        "a search of ten seconds or more, with --time-limit of thirty",
     )
 
 
@@ -338,7 +338,7 @@ def _print_result(result: SearchResult) -> None:
         print(f"and on {len(result.best) - len(shown)} cross sizes: {report}")
     ties = sum(len(choice.equals) > 1 for choice in result.choices)
     if ties:
-        of_all = f"{ties} of {len(result.choices)} sizes"
+        of_all = f"{ties} of {counted(len(result.choices), 'size')}"
         print(f"on {of_all} other configs tie with these: their intervals overlap")
     print(
         f"ms: {device.time_words}, median of {result.info.timing.samples} or more samples; "
@@ -347,12 +347,13 @@ def _print_result(result: SearchResult) -> None:
     _print_columns(result.gain)
     effort = result.effort
     print(
-        f"spent: {duration_text(effort.build_seconds)} of building, {effort.timed:,} timings of "
-        f"a config on a size, {duration_text(effort.kernel_seconds)} of kernels; by size: "
+        f"spent: {duration_text(effort.build_seconds)} of building, "
+        f"{counted(effort.timed, 'timing')} of a config on a size, "
+        f"{duration_text(effort.kernel_seconds)} of kernels; by size: "
         "--json or mltune report"
     )
     _print_stop_reason(result.stop_reason, result.expected_gain)
-    if result.sizes_left_out:
+    if result.sizes_left_out and not result.interrupted:
         longer = ("--resume", "--run", result.run, "--time-limit", f"{2 * result.seconds:.0f}")
         sizes = counted(len(result.info.sizes), "size")
         print(

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mltune.counted import counted
+from mltune.counted import counted, plural
 from mltune.measurement.measurement import Measurement, Phase, Status
 from mltune.problem import problem_type_name
 from mltune.report.against import against_section
@@ -143,13 +143,10 @@ def _headline(content: Content) -> Markup:
     tiles = (
         *_gains(content),
         (number(fastest), "GFLOP/s, the fastest size"),
-        (str(len(info.cross_problems)), "sizes"),
-        (
-            str(len(trials)),
-            f"trials of {info.budget} asked for" if len(trials) <= info.budget else "trials",
-        ),
-        (str(failed), "trials failed"),
-        (f"{len(content.measurements):,}", "measurements"),
+        _counted(len(info.cross_problems), "size"),
+        _counted(len(trials), "trial"),
+        (str(failed), f"{plural(failed, 'trial')} failed"),
+        _counted(len(content.measurements), "measurement"),
     )
     return tag(
         "header",
@@ -174,6 +171,10 @@ def _headline(content: Content) -> Markup:
             class_="note how",
         ),
     )
+
+
+def _counted(number: int, noun: str) -> tuple[str, str]:
+    return f"{number:,}", plural(number, noun)
 
 
 def _gains(content: Content) -> Iterator[tuple[str, str]]:

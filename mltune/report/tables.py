@@ -175,7 +175,7 @@ def environment(info: RunInfo) -> Markup:
             "problem",
             f"{problem_type_name(info.contraction)}, alpha {info.alpha}, beta {info.beta}",
         ),
-        ("sampler", f"{info.sampler}, seed {info.seed}, budget {info.budget} trials"),
+        ("sampler", f"{info.sampler}, seed {info.seed}"),
         (
             "timing",
             f"{device.time_words}: {timing.statistic} of {timing.samples} samples after "

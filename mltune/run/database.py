@@ -25,6 +25,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from mltune.errors import MltuneError, UsageError
 from mltune.reading.file import check_regular
+from mltune.shell import command
 
 T = TypeVar("T")
 
@@ -37,11 +38,11 @@ _STEP_MILLISECONDS = 18
 PATIENCE_SECONDS = 600.0
 """How long the users of a shared database wait for a server that does not answer."""
 
-DAMAGED = "is damaged; what is readable can be had with: mltune salvage RUN -o DIR"
+_MALFORMED = "malformed"
 
 _REASONS: tuple[tuple[str, type[MltuneError], str], ...] = (
     ("not a database", UsageError, "is no database; nothing was written to it"),
-    ("malformed", MltuneError, DAMAGED),
+    (_MALFORMED, MltuneError, ""),
     ("readonly", UsageError, "cannot be written (file or folder is read-only)"),
     ("unable to open", UsageError, "cannot be opened (read-only, or no such folder)"),
     ("disk is full", MltuneError, "cannot grow (the disk is full); nothing was written"),
@@ -80,6 +81,12 @@ _POOL_SECONDS = 3600  # threads of a process take turns, even while one waits fo
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 5.0
 
 _log = logging.getLogger(__name__)
+
+
+def damaged(where: str) -> str:
+    """Say that a run's database is damaged, and what to type; `where` is the file."""
+    salvage = command("mltune", "salvage", Path(where).parent, "-o", "DIR")
+    return f"{where}: is damaged; what is readable can be had with: {salvage}"
 
 
 def read_url(url: str | URL) -> URL:
@@ -139,7 +146,8 @@ def one_line_errors(where: str) -> Iterator[None]:
             raise MltuneError(f"{where}: the server was lost") from error
         for part, kind, reason in _REASONS:
             if part in text:
-                raise kind(f"{where}: {reason}") from error
+                said = damaged(where) if part == _MALFORMED else f"{where}: {reason}"
+                raise kind(said) from error
         raise MltuneError(f"{where}: {text}") from error
 
 

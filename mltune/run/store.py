@@ -12,7 +12,7 @@ from mltune.errors import MltuneError, UsageError
 from mltune.measurement.measurement import Measurement, Phase
 from mltune.run import schema
 from mltune.run.database import (
-    DAMAGED,
+    damaged,
     describe,
     one_line_errors,
     open_engine,
@@ -221,9 +221,9 @@ class Store:
                 select(func.count(), func.min(ids), func.max(ids))
             ).one()
         if verdict != "ok":
-            raise MltuneError(f"{self._where}: {DAMAGED} ({str(verdict).splitlines()[-1]})")
+            raise MltuneError(f"{damaged(self._where)} ({str(verdict).splitlines()[-1]})")
         if count and (low, high) != (1, count):
-            raise MltuneError(f"{self._where}: {DAMAGED} ({count} rows, numbered {low} to {high})")
+            raise MltuneError(f"{damaged(self._where)} ({count} rows, numbered {low} to {high})")
         self._is_whole = True
 
     def rows(self) -> list[Mapping[str, Any]]:

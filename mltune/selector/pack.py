@@ -31,6 +31,10 @@ def find_selector(given: Path) -> Path:
         return given
     given = pack_folder(given)
     if not given.exists() and len(given.parts) == 1:
+        if own := [pack.name for pack in packs() if pack.parent.name == given.name]:
+            raise UsageError(
+                f"{given}: is a device with {len(own)} packs; name one, such as {given}/{own[-1]}"
+            )
         devices = _devices(packs())
         raise UsageError(f"{given}: no such folder, and no device with packs (devices: {devices})")
     if given.is_dir() and not (given / SELECTOR_NAME).exists():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mltune.distil import RegretRow
+from mltune.errors import UsageError
 from mltune.export.plain import plain
 from mltune.problem import problem_type_name
 from mltune.selector import Selector, depth
@@ -17,6 +18,9 @@ from mltune.workflow.export import next_command
 _log = logging.getLogger(__name__)
 
 CARD_NAME = "README.md"
+
+_MADE_BY = b"Made by `mltune "
+"""In every card."""
 
 _CARD = """\
 # {problem} on {device}
@@ -77,6 +81,20 @@ def warn_of_others(folder: Path, runs: Sequence[Path]) -> None:
     card_file = folder / CARD_NAME
     if card_file.is_file() and _made_by(runs) not in card_file.read_text(encoding="utf-8"):
         _log.warning("%s: replaces a pack of other runs; with -o NAME it stays", folder)
+
+
+def refuse_foreign_card(folder: Path) -> None:
+    """Refuse a folder with a README.md that no card of a selector is.
+
+    Raises:
+        UsageError: when the card would replace it.
+    """
+    card_file = folder / CARD_NAME
+    if card_file.is_file() and _MADE_BY not in card_file.read_bytes():
+        raise UsageError(
+            f"{card_file}: is no card of a selector, and would be replaced; -o names another "
+            "folder"
+        )
 
 
 def _made_by(runs: Sequence[Path]) -> str:

@@ -30,7 +30,7 @@ from mltune.selector.speeds import write_speeds
 from mltune.space import Config
 from mltune.tuning.progress import Show, Steps
 from mltune.workflow.advice import advice
-from mltune.workflow.card import CARD_NAME, card, warn_of_others
+from mltune.workflow.card import CARD_NAME, card, refuse_foreign_card, warn_of_others
 from mltune.workflow.expected_times import rule_table
 from mltune.workflow.export import next_command
 from mltune.workflow.known_pack import judging_table, usable
@@ -176,7 +176,8 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     """Distil the measurements of runs and write the selector.
 
     Raises:
-        UsageError: when a run cannot be read, a setting is out of range, or the output is a run.
+        UsageError: when a run cannot be read, a setting is out of range, or the output is a run
+            or has a README.md that is no card.
         NoCorrectConfigError: when no kernel of the runs was right.
         MltuneError: when the selector cannot be written.
     """
@@ -185,6 +186,8 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
             f"{options.output}: is a run folder, not one for a selector; -o names another folder, "
             "or a .json file"
         )
+    if options.output is not None and options.output.suffix != ".json":
+        refuse_foreign_card(options.output)
     recorded = read_runs(options.runs, show)
     limited = _limited(recorded)
     rows = [row for row in recorded.measurements if row.config not in limited]

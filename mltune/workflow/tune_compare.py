@@ -114,7 +114,8 @@ def _missing(
         lines.append(f"no time to compare {asked - len(timed)} of {asked} sizes")
     if lines and (disturbed == len(timed) or len(timed) < asked):
         example = command("mltune", "bench", chosen[0].selector.parent)
-        lines[-1] += f" (compare on a quiet machine: {example})"
+        where = " on a quiet machine" if disturbed else ""
+        lines[-1] += f" (compare{where}: {example})"
     return lines
 
 

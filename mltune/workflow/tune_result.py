@@ -12,7 +12,7 @@ from mltune.shell import command, is_preloadable
 from mltune.workflow.distil import DistilResult
 from mltune.workflow.export import DEFAULT_NAME
 from mltune.workflow.program_gain import Against
-from mltune.workflow.tune_plan import Part
+from mltune.workflow.tune_plan import SEARCHING, Part
 from mltune.workflow.tune_state import Searched, TuneState
 
 CLBLAST = "clblast"
@@ -139,7 +139,8 @@ class TuneResult:
         """The commands to type next, with words for each."""
         if not self.tuned and not self.interrupted and not self.stopped:
             return ()
-        longer = f"{2 * self.state.seconds:.0f}s"
+        spent = math.fsum(each.seconds for each in self.state.searched)
+        longer = f"{2 * max(self.state.seconds, spent / SEARCHING):.0f}s"
         resume = ("mltune", "tune", "--resume", "-o", self.folder)
         if self.interrupted or self.stopped:
             return ((f"{self.stopped or 'interrupted'}; resume with", command(*resume)),)

@@ -45,6 +45,7 @@ def wrong(
     """A folder of wrong files, each named after its mistake."""
     folder = tmp_path_factory.mktemp("wrong")
     (folder / "file").write_text("not a folder")
+    (folder / "README.md").write_text("my project")
     (folder / "empty").mkdir()
     _spaces(folder, quick_space.read_text())
     _runs(folder, finished_run)
@@ -230,6 +231,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("train {run} -o {wrong}/file", 2, "file: is a file, not a folder"),
     ("train {run} --seed 4294967296", 2, "--seed: must be at most 2147483647, got '4294967296'"),
     ("report {run} --live --port 70000", 2, "--port 70000: "),
+    ("distil {run} -o {wrong}", 2, "README.md: is no card of a selector, and would be replaced"),
     ("distil {run} --tolerance 1", 2, "--tolerance: must be a number from 0 to below 1"),
     ("distil {run} --tolerance -0.1", 2, "--tolerance"),
     ("distil {run} --max-kernels 0", 2, "--max-kernels: must be a whole number of at least 1"),
@@ -249,6 +251,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("predict {new} 8 8 8", 2, "model.json: cannot read (No such file"),
     ("predict {run} 8 8 8", 2, "holds no model.json, which `mltune train` writes"),
     ("predict {model} 8 8", 2, "takes MxNxK"),
+    ("predict {model} 8x8x8 9x9x9", 2, "predict: takes one size, got 8x8x8 9x9x9"),
     ("predict {model} 8 8 8 8 8", 2, "takes MxNxK"),
     ("predict {model} 8 0 8", 2, "must be a whole number of at least 1, got '0'"),
     ("predict {model} 8 8 8 --top 0", 2, "--top: must be"),

@@ -178,7 +178,7 @@ def test_a_damaged_database_is_named(tmp_path: Path, make: Make) -> None:
             store.measurements()
 
     assert refusal(MltuneError, read) == (
-        f"{path}: is damaged; what is readable can be had with: mltune salvage RUN -o DIR"
+        f"{path}: is damaged; what is readable can be had with: mltune salvage {tmp_path} -o DIR"
     )
 
 

@@ -52,6 +52,10 @@ def test_a_device_that_is_like_no_other_is_refused() -> None:
         find_pack("nosuch", "sgemm", KNOWN)
     with pytest.raises(UsageError, match=r"^nosuch: no such folder, and no device with packs"):
         find_selector(Path("nosuch"))
+    with pytest.raises(
+        UsageError, match=r"^nvidia-h200: is a device with 12 packs; name one, such"
+    ):
+        find_selector(Path("nvidia-h200"))
 
 
 def test_a_known_device_that_lacks_a_pack_is_told_which_it_has() -> None:

@@ -11,7 +11,7 @@ from mltune.workflow.program_gain import Against, Compared
 from mltune.workflow.tune_plan import Part
 from mltune.workflow.tune_report import gain_lines, program_lines, report_text
 from mltune.workflow.tune_result import TuneResult
-from mltune.workflow.tune_state import TuneState
+from mltune.workflow.tune_state import Searched, TuneState
 from tests.devices import CPU
 
 PART = Part(
@@ -73,3 +73,11 @@ def test_a_report_says_why_it_ended_early() -> None:
     assert report_text(result).endswith(
         "## Next\n\n- interrupted; resume with: `mltune tune --resume -o tuned`\n"
     )
+
+
+def test_more_of_it_is_a_time_in_which_the_searches_go_on() -> None:
+    result = _result(PART)
+    searched = (Searched(seconds=160.0),)
+    over = replace(result, state=replace(result.state, searched=searched), tuned=(object(),))  # type: ignore[arg-type]
+
+    assert over.following[-1][1] == "mltune tune --resume -o tuned --time 400s"
