@@ -58,7 +58,7 @@ first steps:
   mltune tune --problems sgemm_nn --time 2m
                         a library, in two minutes
   mltune VERB --help    a verb's options, with an example
-Each verb says at its end what to type next."""
+Verbs that make something say at their end what to type next."""
 _INTERRUPTED = 130
 _COLLECTED = (50_000, 20, 100)
 """New objects after which Python looks for garbage, in place of 700, 10 and 10. Measurements are
