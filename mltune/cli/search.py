@@ -338,8 +338,9 @@ def _print_result(result: SearchResult) -> None:
         print(f"and on {len(result.best) - len(shown)} cross sizes: {report}")
     ties = sum(len(choice.equals) > 1 for choice in result.choices)
     if ties:
-        of_all = f"{ties} of {counted(len(result.choices), 'size')}"
-        print(f"on {of_all} other configs tie with these: their intervals overlap")
+        of_all = f"{ties} of {len(result.choices)} sizes other configs tie with these"
+        tie = f"on {of_all}" if len(result.choices) > 1 else "other configs tie with this one"
+        print(f"{tie}: their intervals overlap")
     print(
         f"ms: {device.time_words}, median of {result.info.timing.samples} or more samples; "
         f"id: {command('mltune', 'replay', result.run)} ID"

@@ -21,14 +21,12 @@ from mltune.problem import Problem
 from mltune.run.run_info import RunInfo
 from mltune.space.config import Config
 from mltune.tuning.allowance import Allowance
+from mltune.tuning.final_selection import MUCH_SLOWER
 from mltune.tuning.leader_choice import LeaderChoice, spread_out
 from mltune.tuning.progress import Progress
 from mltune.tuning.recorder import is_apart
 from mltune.tuning.session import CONTENDS, MeasurementSession
 from mltune.tuning.trial import Trial, group_trials, leaders
-
-_DISTURBED_BY = 1.25
-"""A round that took so many times as long as the trial was disturbed, whatever it shows itself."""
 
 ROUNDS = 3
 """Interleaved rounds in which the contenders of a size are measured without a disturbance, first
@@ -73,6 +71,7 @@ class FinalRounds:
         self._allowance = allowance
         self._choice = choice
         self._further_rounds = 1
+        self._end = math.inf
         # chosen for a size, and disturbed so far
         self._passed: set[tuple[Problem, Config]] = set()
         self._rows: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
@@ -147,8 +146,9 @@ class FinalRounds:
         Args:
             problems: that are measured in any case.
             show: called with the progress after every measurement.
-            end: none of them begins after it, by `time.monotonic`.
+            end: none of them, and no second round, begins after it, by `time.monotonic`.
         """
+        self._end = end
         begun = self._allowance.begun if self._allowance else ()
         problems = (*problems, *begun)
         total = len(self._leaders) * len(problems)
@@ -240,6 +240,8 @@ class FinalRounds:
             self._session.expect(following)
         pause = _FIRST_PAUSE_SECONDS
         for number in range(_MOST_ROUNDS):
+            if number and time.monotonic() >= self._end:
+                break
             is_last = number == _MOST_ROUNDS - 1
             began = time.monotonic()
             measured = disturbed = 0
@@ -327,7 +329,7 @@ class FinalRounds:
             if speed is None:
                 return False
             seen = self._in_search(problem, trial)
-            return min(speed, seen if _DISTURBED_BY * seen < speed else speed) <= bound
+            return min(speed, seen if MUCH_SLOWER * seen < speed else speed) <= bound
 
         return [
             trial

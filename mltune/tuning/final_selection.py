@@ -22,6 +22,9 @@ from mltune.space import Config
 from mltune.tuning.drift import BLURRED
 from mltune.tuning.trial import best_by_problem
 
+MUCH_SLOWER = 1.25
+"""Of two times of a config, one that is so many times as long shows a disturbance."""
+
 CLOSE = 0.01
 """Ties whose medians differ by less than this share are equal."""
 
@@ -43,7 +46,8 @@ def choose(measurements: Iterable[Measurement]) -> dict[Problem, Choice]:
     """Choose for every size that a config was right on.
 
     A size without re-measured leaders, as when a run was cut short, gets its fastest
-    measurement of the search.
+    measurement of the search. So does a size on which that config was not measured again, and was
+    far faster than those that were.
     """
     rows = list(measurements)
     pooled = pooled_rounds(rows)
@@ -52,8 +56,15 @@ def choose(measurements: Iterable[Measurement]) -> dict[Problem, Choice]:
         problem: Choice(best, (best,))
         for problem, best in best_by_problem(r for r in rows if r.phase == Phase.SEARCH).items()
     }
+    again = {(row.problem, row.config) for row in rows if row.phase == Phase.FINAL}
     for problem, candidates in pooled.items():
-        chosen[problem] = _choice(list(candidates.values()), overall)
+        choice, searched = _choice(list(candidates.values()), overall), chosen.get(problem)
+        if (
+            searched is None
+            or (problem, searched.best.config) in again
+            or _median(choice.best) < MUCH_SLOWER * _median(searched.best)
+        ):
+            chosen[problem] = choice
     return chosen
 
 

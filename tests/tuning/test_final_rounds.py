@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+
+import pytest
 
 from mltune.measurement import Measurement
 from mltune.run.run_info import TIME
@@ -51,3 +54,23 @@ def test_a_leader_that_was_much_faster_in_its_trial_is_not_judged_by_one_round(m
     (choice,) = choose(rows).values()
     assert choice.best.trial == 0
     assert choice.best.median == 1.0
+
+
+def test_after_the_time_limit_a_size_has_one_round(make: Make) -> None:
+    searched = [make(0, 8, 1.0), make(1, 8, 1.01)]
+    session = MeasurementSession(ScriptedRunner(CPU, searched), TIME, searched)
+    rows = []
+
+    def add(row: Measurement) -> Measurement:
+        rows.append(row)
+        clock.append(math.inf)
+        return row
+
+    clock = [0.0]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("mltune.tuning.final_rounds.time.monotonic", lambda: clock[-1])
+        FinalRounds(session, group_trials(searched), [], add).run(
+            [searched[0].problem], lambda progress: None, end=1.0
+        )
+
+    assert sorted(row.trial for row in rows) == [0, 1]

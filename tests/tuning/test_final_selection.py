@@ -37,3 +37,12 @@ def test_a_config_that_failed_in_one_round_is_not_chosen(make: Make) -> None:
     ]
 
     assert chosen(*rows)[0] == 2
+
+
+def test_what_was_not_timed_again_and_was_far_faster_before_is_chosen(make: Make) -> None:
+    searched = [make(1, 8, 1.0), make(2, 8, 3.0)]
+
+    assert chosen(*searched, make(2, 8, 3.0, Phase.FINAL))[0] == 1
+    assert chosen(*searched, make(2, 8, 1.2, Phase.FINAL))[0] == 2
+    wrong = make(1, 8, Status.WRONG_RESULT, Phase.FINAL)
+    assert chosen(*searched, wrong, make(2, 8, 3.0, Phase.FINAL))[0] == 2
