@@ -129,7 +129,7 @@ def _multiples(fields: Mapping[str, Item]) -> tuple[int, int, int]:
         return (0, 0, 0)
     given = fields["multiples"].mapping("'multiples'")
     for side in given:
-        if side not in "MNK":
+        if side not in set("MNK"):
             raise UsageError(f"{fields['multiples'].where}: {unknown('extent', side, 'MNK')}")
     m, n, k = (_whole(given[side]) if side in given else 0 for side in "MNK")
     return (m, n, k)

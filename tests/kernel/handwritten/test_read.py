@@ -99,6 +99,8 @@ def test_the_function_is_found_in_the_source(write: Any, source: str, function: 
         ({"arguments": ["A", "B", "C"]}, "'arguments' has 3, and gemm takes 6"),
         ({"build_options": ["-I/etc"]}, "build option '-I/etc' is not allowed"),
         ({"multiples": {"L": 4}}, "unknown extent 'L' "),
+        ({"multiples": {"MN": 4}}, "unknown extent 'MN' "),
+        ({"multiples": {"": 4}}, "unknown extent '' "),
         ({"local_sizes": [[8, 8, 8]]}, "a local size must be two numbers"),
         ({"function": "other"}, r"has no kernel 'other' \(it has: gemm\)"),
         ({"name": "4x1"}, "'name' must be a C identifier, got '4x1'"),
