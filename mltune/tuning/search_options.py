@@ -50,6 +50,7 @@ class SearchOptions:
     Attributes:
         sizes: as `--sizes` takes them, or the sizes themselves.
         space: names of shipped spaces and paths of files, separated by commas or in a list.
+        priors: records to learn from first; names of packs become their folders.
         run_id: of a new run.
         compare: whether the result is timed beside installed libraries, for some seconds.
     """
@@ -86,6 +87,9 @@ class SearchOptions:
     command: tuple[str, ...] = ()
     run_id: str = field(default_factory=new_run_id)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "priors", tuple(map(pack_folder, self.priors)))
+
 
 def check_options(options: SearchOptions) -> None:
     """Refuse wrong options before any device is opened.
@@ -106,11 +110,7 @@ def check_options(options: SearchOptions) -> None:
             f"--prior: only the sampler 'guided' learns from records, got '{options.sampler}'"
         )
     for path in options.priors:
-        if (
-            options.priors != NO_PRIORS
-            and path != SHIPPED_PRIORS
-            and not pack_folder(path).exists()
-        ):
+        if not path.exists() and options.priors != NO_PRIORS and path != SHIPPED_PRIORS:
             raise UsageError(f"--prior: {path}: there is no such file or folder")
     if (options.problem, options.epilogue, options.compute) != (None, None, None):
         asked_problem_type(options)
@@ -213,7 +213,7 @@ def asked_spaces(options: SearchOptions) -> tuple[str, ...]:
 def asked_priors(priors: tuple[Path, ...]) -> tuple[str, ...]:
     """Return the files of `--prior` as a run records them."""
     files = () if priors == NO_PRIORS else priors
-    return tuple(str(pack_folder(path).absolute()) for path in files if path != SHIPPED_PRIORS)
+    return tuple(str(path.absolute()) for path in files if path != SHIPPED_PRIORS)
 
 
 def trials_asked(options: SearchOptions, info: RunInfo) -> int:
