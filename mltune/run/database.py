@@ -38,11 +38,8 @@ _STEP_MILLISECONDS = 18
 PATIENCE_SECONDS = 600.0
 """How long the users of a shared database wait for a server that does not answer."""
 
-_MALFORMED = "malformed"
-
 _REASONS: tuple[tuple[str, type[MltuneError], str], ...] = (
     ("not a database", UsageError, "is no database; nothing was written to it"),
-    (_MALFORMED, MltuneError, ""),
     ("readonly", UsageError, "cannot be written (file or folder is read-only)"),
     ("unable to open", UsageError, "cannot be opened (read-only, or no such folder)"),
     ("disk is full", MltuneError, "cannot grow (the disk is full); nothing was written"),
@@ -144,10 +141,11 @@ def one_line_errors(where: str) -> Iterator[None]:
             ) from error
         if isinstance(error, DBAPIError) and error.connection_invalidated:
             raise MltuneError(f"{where}: the server was lost") from error
+        if "malformed" in text:
+            raise MltuneError(damaged(where)) from error
         for part, kind, reason in _REASONS:
             if part in text:
-                said = damaged(where) if part == _MALFORMED else f"{where}: {reason}"
-                raise kind(said) from error
+                raise kind(f"{where}: {reason}") from error
         raise MltuneError(f"{where}: {text}") from error
 
 

@@ -43,7 +43,12 @@ def build_library() -> Path:
         command = (*words, "-o", str(made), str(SOURCE), *_LIBRARIES)
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=_MOST_SECONDS, check=False
+                command,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=_MOST_SECONDS,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise MltuneError(f"trace: {shlex.join(compiler)}: {error}") from error

@@ -74,6 +74,9 @@ class FinalRounds:
         self._end = math.inf
         # chosen for a size, and disturbed so far
         self._passed: set[tuple[Problem, Config]] = set()
+        self._searched = {
+            (row.problem, trial.config): row for trial in leaders for row in trial.measurements
+        }
         self._rows: dict[tuple[Problem, Config], list[Measurement]] = defaultdict(list)
         for measurement in before:
             self._rows[measurement.problem, measurement.config].append(measurement)
@@ -304,11 +307,12 @@ class FinalRounds:
             self._choice.note(kept)
         return kept
 
-    def _in_search(self, problem: Problem, trial: Trial) -> float:
-        """Return a leader's seconds in its trial; infinite if it was not timed, or disturbed."""
-        rows = (row for row in trial.measurements if row.problem == problem)
-        times = [row.median for row in rows if self._session.is_undisturbed(row)]
-        return times[0] if times and times[0] is not None else math.inf
+    def _was_faster(self, problem: Problem, trial: Trial, seconds: float, bound: float) -> bool:
+        """Whether a leader's trial was within a bound, and far faster than its rounds."""
+        row = self._searched.get((problem, trial.config))
+        if row is None or row.median is None or not self._session.is_undisturbed(row):
+            return False
+        return row.median <= bound and MUCH_SLOWER * row.median < seconds
 
     def _lacking(self, problem: Problem) -> list[Trial]:
         """Return the leaders to time again on a size: contenders that lack a round.
@@ -328,8 +332,7 @@ class FinalRounds:
                 return False
             if speed is None:
                 return False
-            seen = self._in_search(problem, trial)
-            return min(speed, seen if MUCH_SLOWER * seen < speed else speed) <= bound
+            return speed <= bound or self._was_faster(problem, trial, speed, bound)
 
         return [
             trial

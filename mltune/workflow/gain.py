@@ -139,9 +139,10 @@ def default_seconds(
         for row in first.measurements
         if drift.is_undisturbed(row) and (seconds := drift.seconds(row)) is not None
     }
-    timed = {problem: each.get(first.config) for problem, each in pooled_rounds(rows).items()}
-    medians = {problem: row.median for problem, row in timed.items() if row is not None}
-    return found | {problem: time for problem, time in medians.items() if time is not None}
+    for problem, each in pooled_rounds(row for row in rows if row.config == first.config).items():
+        if (median := each[first.config].median) is not None:
+            found[problem] = median
+    return found
 
 
 def _mean(values: Mapping[Problem, float]) -> float | None:

@@ -11,7 +11,7 @@ from mltune.problem import Problem, problem_type_name
 from mltune.report.content import Against
 from mltune.run.run import Run
 from mltune.run.run_info import RunInfo
-from mltune.tuning.trial import best_by_problem
+from mltune.tuning.final_selection import choose
 
 
 def against(info: RunInfo, measurements: Sequence[Measurement], folder: Path) -> Against:
@@ -43,5 +43,5 @@ def against(info: RunInfo, measurements: Sequence[Measurement], folder: Path) ->
 
 
 def _best(rows: Sequence[Measurement]) -> dict[Problem, Measurement]:
-    sound = [row for row in rows if row.phase != Phase.DISTURBED]
-    return best_by_problem(sound)
+    sound = (row for row in rows if row.phase != Phase.DISTURBED)
+    return {problem: choice.best for problem, choice in choose(sound).items()}

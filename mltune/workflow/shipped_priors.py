@@ -211,10 +211,10 @@ def read_shipped(name: str) -> Recording | None:
         pack = _pack(name)
         return None if pack is None else of_selector(read_selector(pack / SELECTOR_NAME), name)
     path = data_folder("models") / prior.file
+    packed, damage = read_packed(path)
+    if damage:
+        raise UsageError(f"{path}: is no record that ships ({damage})")
     try:
-        packed, cut_off = read_packed(path)
-        if cut_off:
-            raise UsageError(cut_off)
         data = parse_json(packed)
         names = data["parameters"]
         points = tuple(

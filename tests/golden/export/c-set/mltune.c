@@ -1561,12 +1561,16 @@ static use use_for(const type *of, const mltune_problem *problem, cl_command_que
         known = begin_lesson(of, device, problem, chosen);
     if (known != NULL && known->tried == NULL) {
         found.number = known->best;
-    } else if (known != NULL && (!known->is_warm || !has_profiling(queue))) {
-        known->is_warm |= has_profiling(queue);
-        found.number = known->best;
-        found.of = known;
     } else if (known != NULL) {
-        try_next(known, queue, &found);
+        const int has_times = has_profiling(queue);
+
+        if (known->is_warm && has_times) {
+            try_next(known, queue, &found);
+        } else {
+            known->is_warm |= has_times;
+            found.number = known->best;
+            found.of = known;
+        }
     }
     if (found.of != NULL)
         found.builds = !is_built(queue, &of->kernels[found.number]);
