@@ -92,7 +92,10 @@ def test_packs_that_ship_are_listed_with_what_a_device_lacks(
         (("build", "x", "--device", "cpu"), "--device: cannot go with pack build"),
         (("list", "--seed", "1"), "--seed: cannot go with pack list"),
         (("build", "none"), "none: holds no run, and is no folder of `mltune tune`"),
-        (("verify", "x/zgemm"), "x/zgemm: no such folder, and no such pack (devices with packs: "),
+        (
+            ("verify", "x/zgemm"),
+            "x/zgemm: no such folder, and no such pack (devices with packs: nvidia",
+        ),
         (("drop",), "pack: unknown ACTION 'drop', known: build, verify, list (see"),
     ],
 )

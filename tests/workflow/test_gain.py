@@ -11,6 +11,7 @@ import pytest
 
 from mltune.measurement import Measurement, Phase, Status
 from mltune.run.run_info import RunInfo
+from mltune.runner.live import REFERENCE_SECONDS
 from mltune.space.config import Config
 from mltune.workflow.comparing import Beside, Comparing, compare_with_installed, read_comparison
 from mltune.workflow.gain import Gain, default_seconds
@@ -36,6 +37,16 @@ def test_the_default_counts_as_the_final_rounds_time_it_else_as_it_was_first_tri
     found = default_seconds(rows, [build_config(1)])
 
     assert found == {SMALL: 5.0, LARGE: 6.0}
+
+
+def test_a_trial_of_the_default_that_something_disturbed_does_not_count() -> None:
+    def row(m: int, seconds: float, reference: float) -> Measurement:
+        observed = ((REFERENCE_SECONDS, reference),)
+        return replace(build_measurement(1, m, seconds), observed=observed)
+
+    rows = [row(8, 4.0, 1.0), row(16, 6.0, 2.0)]
+
+    assert default_seconds(rows, [build_config(1)]) == {SMALL: 4.0}
 
 
 def test_a_default_that_failed_is_none_and_one_of_a_union_names_its_family() -> None:
