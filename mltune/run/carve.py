@@ -2,12 +2,15 @@
 
 SQLite gives up a whole table if one page of it is damaged. Here every page that looks like a leaf
 of a table is read by itself (https://sqlite.org/fileformat2.html, sections 1.6 and 2.1), so that
-only the rows of the damaged pages are lost. A row counts if its checksum is right.
+only the rows of the damaged pages are lost. A row counts if its checksum is right. Checksums do
+not cover a row's number. But numbers have no gaps: the other rows of its page and the page above
+confirm it or tell the right one.
 """
 
 from __future__ import annotations
 
 import struct
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +23,12 @@ from mltune.run.row import COLUMNS, LATER_COLUMNS, from_row
 
 _NAMES = ("id", "run", *COLUMNS)
 _FEWEST = len(_NAMES) - len(LATER_COLUMNS)
-_LEAF = 0x0D
+_BRANCH, _LEAF = 0x05, 0x0D
 _LOG_HEADER, _FRAME_HEADER = 32, 24
 _PAGE_SIZES = tuple(1 << n for n in range(9, 17))
 _USUAL_PAGE_SIZE = 4096
 _MOST_BYTES = 1 << 32
+_SMALLEST_ROW = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +38,27 @@ class Carved:
     Attributes:
         measurements: by number.
         damaged: one line for each row that is there and cannot be read.
-        missing: numbers between the first and the last row that are not there at all.
+        missing: numbers up to the last confirmed one that are not there at all.
     """
 
     measurements: tuple[Measurement, ...]
     damaged: tuple[str, ...]
     missing: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a page.
+
+    Attributes:
+        number: 0 if it is damaged and the right one is not known.
+        is_sure: whether the number is confirmed.
+        cells: by column, with the number as `id`, which may be damaged.
+    """
+
+    number: int
+    is_sure: bool
+    cells: dict[str, Any]
 
 
 def carve(path: Path) -> Carved:
@@ -55,27 +74,33 @@ def carve(path: Path) -> Carved:
     pages = [data[at : at + size] for at in range(0, len(data), size)]
     frame = _FRAME_HEADER + size
     logged = [
-        log[at + _FRAME_HEADER : at + frame]
+        (int.from_bytes(log[at : at + 4], "big"), log[at + _FRAME_HEADER : at + frame])
         for at in range(_LOG_HEADER, len(log) - frame + 1, frame)
     ]
-    rows = [row for page in (*pages, *logged) for row in _rows(page, pages)]
+    versions = [*enumerate(pages, start=1), *logged]
+    around = {child: numbers for _, page in versions for child, numbers in _around(page)}
+    rows = [row for at, page in versions for row in _rows(page, pages, around.get(at, (0, None)))]
     # Tables of an older mltune have no checksums; in other tables a row without one is damaged.
-    is_checked = any(cells["checksum"] for _, cells in rows)
-    found: dict[int, Measurement] = {}
+    is_checked = any(row.cells["checksum"] for row in rows)
+    found: dict[int, tuple[dict[str, Any], Measurement]] = {}
     damaged: dict[int, str] = {}
-    for number, cells in rows:
+    nameless: dict[str, None] = {}
+    for row in sorted(rows, key=lambda row: not row.is_sure):
         try:
-            if is_checked and not cells["checksum"]:
+            if is_checked and not row.cells["checksum"]:
                 raise UsageError("its checksum is missing")
-            found.setdefault(number, from_row(cells))
+            measurement = from_row(row.cells)
         except UsageError as error:
-            damaged[number] = f"row {number}: {error}"
-    numbers = set(found)
-    span = range(1, max(numbers, default=0) + 1)
+            damaged[row.number] = f"row {row.cells['id']}: {error}"
+            continue
+        held = found.setdefault(row.number, (row.cells, measurement)) if row.number else None
+        if not row.is_sure and (held is None or held[0] != row.cells):
+            nameless[f"row {row.cells['id']}: its number is damaged"] = None
+    last = max((row.number for row in rows if row.is_sure), default=0)
     return Carved(
-        measurements=tuple(found[number] for number in sorted(numbers)),
-        damaged=tuple(damaged[number] for number in sorted(set(damaged) - numbers)),
-        missing=tuple(n for n in span if n not in numbers and n not in damaged),
+        measurements=tuple(found[number][1] for number in sorted(found)),
+        damaged=(*(damaged[number] for number in sorted(damaged.keys() - found)), *nameless),
+        missing=tuple(n for n in range(1, last + 1) if n not in found and n not in damaged),
     )
 
 
@@ -86,26 +111,67 @@ def _page_size(data: bytes) -> int:
     return size if size in _PAGE_SIZES else _USUAL_PAGE_SIZE
 
 
-def _rows(page: bytes, pages: list[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _around(page: bytes) -> Iterator[tuple[int, tuple[int, int | None]]]:
+    """Read which pages hang on a page, each with the numbers before and after its rows."""
+    if len(page) < 12 or page[0] != _BRANCH:
+        return
+    before = 0
+    for at in _pointers(page, 12):
+        try:
+            last, _ = _varint(page, at + 4)
+        except IndexError:
+            continue
+        yield int.from_bytes(page[at : at + 4], "big"), (before, last + 1)
+        before = last
+    yield int.from_bytes(page[8:12], "big"), (before, None)
+
+
+def _rows(page: bytes, pages: list[bytes], around: tuple[int, int | None]) -> Iterator[_Row]:
     """Read the rows of one page that have as many columns as a measurement."""
     if len(page) < 8 or page[0] != _LEAF:
         return
-    count = int.from_bytes(page[3:5], "big")
-    for at in range(8, min(8 + 2 * count, len(page) - 1), 2):
+    read: dict[int, tuple[int, list[Any]]] = {}
+    pointers = _pointers(page, 8)
+    for place, at in enumerate(pointers):
         try:
-            number, cells = _cell(page, int.from_bytes(page[at : at + 2], "big"), pages)
+            read[place] = _cell(page, at, pages)
         except (IndexError, struct.error, UnicodeDecodeError, ValueError):
             continue  # a wrong pointer; the row counts as missing
+    before, after = around
+    written = {-1: before, **{place: number for place, (number, _) in read.items()}}
+    sure = _confirmed(written if after is None else {**written, len(pointers): after})
+    most = len(pages) * len(page) // _SMALLEST_ROW
+    for place, (number, cells) in read.items():
         if _FEWEST <= len(cells) <= len(_NAMES):
+            is_possible = not sure and number <= most
+            right = sure.get(place, number if is_possible else 0)
             row = dict(zip(_NAMES, cells, strict=False))
-            yield number, {**LATER_COLUMNS, **row, "id": number}
+            yield _Row(right, place in sure, {**LATER_COLUMNS, **row, "id": right or number})
+
+
+def _confirmed(numbers: dict[int, int]) -> dict[int, int]:
+    """Return the right numbers by place, where two rows agree, and between such two."""
+    places: dict[int, list[int]] = defaultdict(list)
+    for place, number in numbers.items():
+        places[number - place].append(place)
+    sure: dict[int, int] = {}
+    for first, agreed in sorted(places.items(), key=lambda item: len(item[1])):
+        if len(agreed) > 1:
+            sure |= {place: first + place for place in range(min(agreed), max(agreed) + 1)}
+    return sure
+
+
+def _pointers(page: bytes, start: int) -> list[int]:
+    """Read from a page where its cells begin; `start` is the length of its header."""
+    end = min(start + 2 * int.from_bytes(page[3:5], "big"), len(page) - 1)
+    return [int.from_bytes(page[at : at + 2], "big") for at in range(start, end, 2)]
 
 
 def _cell(page: bytes, at: int, pages: list[bytes]) -> tuple[int, list[Any]]:
     """Read one row: its number and its values."""
     length, at = _varint(page, at)
     number, at = _varint(page, at)
-    if not 0 < number < 1 << 62 or length > sum(map(len, pages)):
+    if not 0 <= number < 1 << 62 or length > sum(map(len, pages)):
         raise ValueError("no row")
     return number, _record(_payload(page, at, length, pages))
 

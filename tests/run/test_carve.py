@@ -118,3 +118,66 @@ def test_a_row_that_lost_its_checksum_is_not_believed(tmp_path: Path, make: Make
 
     assert [one.id for one in carved.measurements] == [1, 3]
     assert carved.damaged == ("row 2: its checksum is missing",)
+
+
+def places_of_numbers(data: bytes | bytearray) -> dict[int, int]:
+    """Where the row numbers are in a file with fewer than 128 rows of 128 to 16383 bytes."""
+    places = {}
+    for page in range(4096, len(data), 4096):
+        if data[page] == 13 and b"Cij_" in data[page : page + 4096]:
+            for pointer in range(page + 8, page + 8 + 2 * data[page + 4], 2):
+                place = page + int.from_bytes(data[pointer : pointer + 2], "big") + 2
+                places[data[place]] = place
+    return places
+
+
+@pytest.mark.parametrize("bit", [1, 4, 0x40])
+@pytest.mark.parametrize("length", [0, 2500])
+def test_a_flipped_bit_in_a_rows_number_is_put_right(
+    tmp_path: Path, make: Make, length: int, bit: int
+) -> None:
+    path = tmp_path / "run.db"
+    with Store(f"sqlite:///{path}") as store:
+        added = [store.add(make(trial=trial, message="m" * length)) for trial in range(32)]
+    data = path.read_bytes()
+    places = places_of_numbers(data)
+    assert sorted(places) == list(range(1, 33))
+    for number in range(1, 32):
+        wrong = bytearray(data)
+        wrong[places[number]] ^= bit
+        path.write_bytes(wrong)
+
+        carved = carve(path)
+
+        assert list(carved.measurements) == added
+        assert carved.damaged == ()
+        assert carved.missing == ()
+
+
+def test_a_row_whose_number_nothing_tells_is_damaged_and_no_others_are_missing(
+    tmp_path: Path, make: Make
+) -> None:
+    path = tmp_path / "run.db"
+    added = filled(path, make, 3)
+    data = bytearray(path.read_bytes())
+    data[places_of_numbers(data)[3]] ^= 0x40
+    path.write_bytes(data)
+
+    carved = carve(path)
+
+    assert list(carved.measurements) == added[:2]
+    assert carved.damaged == ("row 67: its number is damaged",)
+    assert carved.missing == ()
+
+
+def test_a_wrong_number_does_not_hide_the_row_that_has_it(tmp_path: Path, make: Make) -> None:
+    path = tmp_path / "run.db"
+    added = filled(path, make, 3)
+    data = bytearray(path.read_bytes())
+    data[places_of_numbers(data)[3]] = 2
+    path.write_bytes(data)
+
+    carved = carve(path)
+
+    assert list(carved.measurements) == added[:2]
+    assert carved.damaged == ("row 2: its number is damaged",)
