@@ -10,18 +10,19 @@ from typing import Any
 from mltune.errors import UsageError
 from mltune.space.config import Value
 from mltune.space.constraint import Constraint
-from mltune.space.expression import names
 from mltune.space.json_document import parse_json_document
-from mltune.space.load import SpaceFile
+from mltune.space.load import ANY_LIMITS, SpaceFile
 from mltune.space.names import OUTSIDE_NAMES
 from mltune.space.parameter import Parameter
+from mltune.space.space import write_out
 from mltune.space.yaml_document import Item, parse_document
 
 SECTION = "ConfigurationSpace"
 """The member that identifies a T1 file."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SPELLINGS = ((r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " not "), (r"(?<!/)/(?!/)", "//"))
+_DIVISION = r"(?<!/)/(?!/)"
+_SPELLINGS = ((r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " not "), (_DIVISION, "//"))
 
 
 def to_t1(space: SpaceFile) -> tuple[str, tuple[str, ...]]:
@@ -70,7 +71,8 @@ def from_t1(text: str, name: str) -> tuple[str, tuple[str, ...]]:
         name: of the file, for messages.
 
     Returns:
-        YAML, and one line for each condition that mltune's expressions cannot express.
+        YAML, and one line for each condition that mltune's expressions cannot express, or that
+        has a division.
 
     Raises:
         UsageError: with the line of the first mistake.
@@ -84,7 +86,7 @@ def from_t1(text: str, name: str) -> tuple[str, tuple[str, ...]]:
     parameters = tuple(
         _parameter(item) for item in section["TuningParameters"].sequence("'TuningParameters'")
     )
-    known = {parameter.name for parameter in parameters}
+    write_out(parameters, (), (), ANY_LIMITS)
     rules: list[str] = []
     notes: list[str] = []
     listed = section["Conditions"].sequence("'Conditions'") if "Conditions" in section else ()
@@ -94,15 +96,17 @@ def from_t1(text: str, name: str) -> tuple[str, tuple[str, ...]]:
         expression = given
         for pattern, ours in _SPELLINGS:
             expression = re.sub(pattern, ours, expression)
+        label = f"{item.where}: condition '{given:.80}'"
         try:
-            used = names(Constraint("condition", expression, item.where).tree)
-            if missing := sorted(used - known - OUTSIDE_NAMES):
-                raise UsageError(f"unknown name '{missing[0]}'")
+            rule = Constraint("condition", expression, item.where)
+            write_out(parameters, (), (rule,), ANY_LIMITS)
         except UsageError as error:
-            reason = str(error).rpartition("': ")[2]
-            notes.append(f"{item.where}: condition '{given:.80}' is left out: {reason}")
-        else:
-            rules.append(expression)
+            reason = str(error).partition("'condition': ")[2]
+            notes.append(f"{label} is left out: {reason}")
+            continue
+        rules.append(expression)
+        if re.search(_DIVISION, given):
+            notes.append(f"{label}: '/' is taken as whole-number division")
     return "\n".join(_yaml(_family(top), parameters, rules)) + "\n", tuple(notes)
 
 
@@ -122,7 +126,8 @@ def _family(top: Mapping[str, Item]) -> str:
     specification = top["KernelSpecification"].content if "KernelSpecification" in top else {}
     item = specification.get("KernelName") if isinstance(specification, dict) else None
     word = str(item.scalar("'KernelName'")) if item is not None else ""
-    return re.sub(r"[^A-Za-z0-9_]", "_", word) or "foreign"
+    family = re.sub(r"[^A-Za-z0-9_]", "_", word) or "foreign"
+    return f"_{family}" if family.isdigit() else family
 
 
 def _parameter(item: Item) -> Parameter:

@@ -22,6 +22,8 @@ from mltune.unknown import unknown
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REQUIRED = ("name", "family", "parameters")
 _OPTIONAL = ("about", "default", "derived", "constraints")
+ANY_LIMITS = dict.fromkeys(OUTSIDE_NAMES, IntDomain(1, 2**62))
+"""Until there is a device, its limits are any positive numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +113,8 @@ def parse_space(text: str, name: str) -> SpaceFile:
     )
     if not loaded.parameters:
         raise UsageError(f"{entries['parameters'].where}: 'parameters' must not be empty")
-    # The limits are unknown until there is a device; here they are any positive numbers.
-    limits = dict.fromkeys(OUTSIDE_NAMES, IntDomain(1, 2**62))
     check_default(loaded.parameters, dict(loaded.default), name)
-    write_out(loaded.parameters, loaded.derived, loaded.constraints, limits)
+    write_out(loaded.parameters, loaded.derived, loaded.constraints, ANY_LIMITS)
     return loaded
 
 

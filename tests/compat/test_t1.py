@@ -67,10 +67,36 @@ def test_another_tuners_space_is_read_and_what_cannot_be_said_is_named() -> None
         for split in (1, 2, 3)
         for way in "ab"
     )
-    assert len(notes) == 2
+    assert len(notes) == 3
     assert "their.json" in notes[0]
-    assert "condition 'block**2 > 9' is left out" in notes[0]
-    assert notes[1].endswith("condition 'block < warp' is left out: unknown name 'warp'")
+    assert notes[0].endswith("way == 'a')': '/' is taken as whole-number division")
+    assert "condition 'block**2 > 9' is left out" in notes[1]
+    assert "condition 'block < warp' is left out: unknown name 'warp' (known: " in notes[2]
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        ("!(block % 2)", "'not' takes a condition, got a number"),
+        ("block % (split - 1) == 0", "the divisor of '%' can be 0"),
+        ("block & 1", "column 7: unexpected character '&'"),
+        ("1", "must come to a condition, but is a number"),
+    ],
+)
+def test_a_condition_without_a_counterpart_is_left_out(condition: str, reason: str) -> None:
+    listed = [{"Expression": condition}, {"Expression": "block > split"}]
+    text, (note,) = from_t1(foreign(Conditions=listed), "their.json")
+
+    assert note.startswith("their.json:")
+    assert f"condition '{condition:.80}' is left out: {reason}" in note
+    (rule,) = parse_space(text, "ours.yaml").constraints
+    assert rule.text == "block > split"
+
+
+def test_a_kernel_whose_name_is_a_number_is_a_family_too() -> None:
+    text, _ = from_t1(foreign().replace("my gemm", "123"), "their.json")
+
+    assert parse_space(text, "ours.yaml").family == "_123"
 
 
 @pytest.mark.parametrize(
@@ -82,6 +108,7 @@ def test_another_tuners_space_is_read_and_what_cannot_be_said_is_named() -> None
         (foreign(TuningParameters=[{"Name": "x y", "Values": "[1]"}]), "is no name"),
         (foreign(TuningParameters=[{"Name": "x", "Values": "3"}]), "'Values' must be a list"),
         (foreign(TuningParameters=[{"Name": "x", "Values": "[1, a]"}]), "all numbers or all"),
+        (foreign(TuningParameters=[{"Name": "min", "Values": "[1]"}]), r"t1.json:\d+: parameter"),
     ],
 )
 def test_what_is_no_t1_is_one_line(text: str, words: str) -> None:
