@@ -8,6 +8,14 @@ from typing import Any
 from mltune.errors import UsageError
 
 
+def double(value: Any) -> float | None:
+    """Convert a number; None for a whole number beyond a double's range, and for anything else."""
+    try:
+        return float(value) if type(value) in (int, float) else None
+    except OverflowError:
+        return None
+
+
 class Fields:
     """A mapping from a file, read field by field.
 
@@ -63,13 +71,10 @@ class Fields:
 
     def number(self, name: str) -> float:
         """Return a number."""
-        value = self.get(name)
-        if type(value) not in (int, float):
-            raise self.wrong(name, "a number")
-        try:
-            return float(value)
-        except OverflowError:
-            raise self.wrong(name, "a number that fits into a double") from None
+        number = double(self.get(name))
+        if number is None:
+            raise self.wrong(name, "a number within a double's range")
+        return number
 
     def optional_number(self, name: str) -> float | None:
         """Return a number or None."""
@@ -91,10 +96,10 @@ class Fields:
 
     def numbers(self, name: str) -> tuple[float, ...]:
         """Return a list of numbers."""
-        values = self.items(name)
-        if not all(type(value) in (int, float) for value in values):
-            raise self.wrong(name, "a list of numbers")
-        return tuple(map(float, values))
+        doubles = [double(value) for value in self.items(name)]
+        if None in doubles:
+            raise self.wrong(name, "a list of numbers within a double's range")
+        return tuple(number for number in doubles if number is not None)
 
     def wrong(self, name: str, expected: str) -> UsageError:
         """Return the error for a field of the wrong type."""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from mltune.errors import UsageError
 from mltune.measurement.measurement import Measurement, Phase, Status
 from mltune.problem import Problem
-from mltune.run.fields import Fields
+from mltune.run.fields import Fields, double
 from mltune.space.config import Config
 
 Cell = int | float | str | None
@@ -111,7 +111,7 @@ def checksum(row: Mapping[str, Any]) -> str:
     cells = [*_summed(row)]
     for place in _NUMBERS:
         if isinstance(cells[place], int):  # some databases return whole numbers for doubles
-            cells[place] = float(cells[place])
+            cells[place] = double(cells[place])
     return f"{zlib.crc32(repr(cells).encode('utf-8', 'replace')):08x}"
 
 
@@ -209,7 +209,4 @@ def _member(kind: type[E], text: str) -> E:
 
 
 def _samples(text: str) -> tuple[float, ...]:
-    samples = _from_json("samples", text)
-    if not isinstance(samples, list) or not set(map(type, samples)) <= {int, float}:
-        raise UsageError(f"column 'samples' must be a list of numbers, got {text!r:.80}")
-    return tuple(map(float, samples))
+    return Fields({"samples": _from_json("samples", text)}).numbers("samples")
