@@ -62,9 +62,7 @@ def parse_logic(text: str, name: str) -> Logic:
     Raises:
         UsageError: with the line of the first mistake.
     """
-    parts = parse_document(text, name).sequence("library logic")
-    if len(parts) <= _EXACT:
-        raise UsageError(f"{name}: library logic has at least {_EXACT + 1} parts")
+    parts = _parts(text, name)
     left_out: Counter[str] = Counter()
     solutions = parts[_SOLUTIONS].sequence("the solutions")
     configs = [config for item in solutions if (config := _config(item, left_out)) is not None]
@@ -88,7 +86,7 @@ def parse_choice(text: str, name: str) -> Choice:
     Raises:
         UsageError: with the line of the first mistake, such as a solution that mltune lacks.
     """
-    parts = parse_document(text, name).sequence("library logic")
+    parts = _parts(text, name)
     solutions = [_config(item, Counter()) for item in parts[_SOLUTIONS].sequence("the solutions")]
     unique = list(dict.fromkeys(config for config in solutions if config is not None))
     numbers = {
@@ -99,7 +97,8 @@ def parse_choice(text: str, name: str) -> Choice:
     for row in content if isinstance(content, tuple) else ():
         m, n, k, *batch = _size(row).extents
         won = row.sequence("an exact size")[1:]
-        number = won[0].sequence("solution and speed")[0].content if won else None
+        pair = won[0].sequence("solution and speed") if won else ()
+        number = pair[0].content if pair else None
         if not isinstance(number, int) or number not in numbers:
             raise UsageError(f"{row.where}: there is no solution {number} with a counterpart")
         exact[m, n, k, batch[0] if batch else 1] = numbers[number]
@@ -108,6 +107,13 @@ def parse_choice(text: str, name: str) -> Choice:
     if ranges is not None and isinstance(ranges.content, tuple):
         tree = read_ranges(ranges, _order(parts[_ORDER]), numbers)
     return Choice(tuple(exact.items()), tree)
+
+
+def _parts(text: str, name: str) -> tuple[Item, ...]:
+    parts = parse_document(text, name).sequence("library logic")
+    if len(parts) <= _EXACT:
+        raise UsageError(f"{name}: library logic has at least {_EXACT + 1} parts")
+    return parts
 
 
 def _order(item: Item) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mltune.compat.tensile.logic import parse_logic
+from mltune.compat.tensile.logic import parse_choice, parse_logic
 from mltune.compat.tensile.logic_text import logic_text
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
@@ -120,5 +120,20 @@ def test_other_problem_types_are_refused() -> None:
 def test_a_mistake_is_told_with_its_line(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words) as caught:
         parse_logic(text, "logic.yaml")
+
+    assert str(caught.value).startswith("logic.yaml:")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- 1\n- 2\n", "library logic has at least 8 parts"),
+        (TEXT.replace("[0, 4321.5]", "[]"), "there is no solution None with a counterpart"),
+        (TEXT.replace("[0, 4321.5]", "[2, 1.5]"), "there is no solution 2 with a counterpart"),
+    ],
+)
+def test_a_mistake_in_a_choice_is_told_with_its_line(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as caught:
+        parse_choice(text, "logic.yaml")
 
     assert str(caught.value).startswith("logic.yaml:")
