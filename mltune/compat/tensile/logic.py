@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from mltune.compat.tensile.complete import complete
 from mltune.compat.tensile.keys import flag, parameter_names, read_value
+from mltune.compat.tensile.logic_text import DATA_TYPES
+from mltune.compat.tensile.problem_type import transpose
 from mltune.compat.tensile.range_logic import INDICES, read_ranges
 from mltune.errors import UsageError
-from mltune.problem import Contraction, Precision, Size, gemm
+from mltune.problem import Contraction, Size, gemm
 from mltune.selector import Tree
 from mltune.space.config import Config, Value
 from mltune.space.yaml_document import Item, parse_document
@@ -17,14 +19,7 @@ from mltune.space.yaml_document import Item, parse_document
 _TYPE, _SOLUTIONS, _ORDER, _EXACT, _RANGES = 4, 5, 6, 7, 8
 """Places in the file, which is one list."""
 
-_PRECISIONS = {
-    0: Precision.SINGLE,
-    1: Precision.DOUBLE,
-    2: Precision.COMPLEX_SINGLE,
-    3: Precision.COMPLEX_DOUBLE,
-    4: Precision.HALF,
-}
-"""Tensile's numbers of the data types that mltune has."""
+_PRECISIONS = {number: precision for precision, number in DATA_TYPES.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,13 +131,8 @@ def _contraction(item: Item, batched: bool) -> Contraction:
         for key in ("TransposeA", "TransposeB", "ComplexConjugateA", "ComplexConjugateB")
         if key in fields
     }
-    transposes = {
-        side: ("c" if flags.get(f"ComplexConjugate{side}", False) else "t")
-        if flags.get(f"Transpose{side}", False)
-        else "n"
-        for side in ("A", "B")
-    }
-    return gemm(_PRECISIONS[number], transposes["A"], transposes["B"], batched=batched)
+    sides = transpose(flags, "A"), transpose(flags, "B")
+    return gemm(_PRECISIONS[number], *sides, batched=batched)
 
 
 def _config(item: Item, left_out: Counter[str]) -> Config | None:

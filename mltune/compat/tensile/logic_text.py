@@ -21,13 +21,14 @@ from mltune.space.config import Config, Value
 Fastest = tuple[tuple[int, ...], Config, float]
 """A size (m, n, k[, batch]), its fastest config, and that one's GFLOP/s."""
 
-_TYPES = {
+DATA_TYPES = {
     Precision.SINGLE: 0,
     Precision.DOUBLE: 1,
     Precision.COMPLEX_SINGLE: 2,
     Precision.COMPLEX_DOUBLE: 3,
     Precision.HALF: 4,
 }
+"""Tensile's numbers of the data types that mltune has."""
 
 
 def logic_text(
@@ -89,7 +90,7 @@ def _problem_type(contraction: Contraction) -> dict[str, Any]:
     transposes = name.split("_")[1]
     return {
         "OperationType": "GEMM",
-        "DataType": _TYPES[contraction.precision],
+        "DataType": DATA_TYPES[contraction.precision],
         "TransposeA": transposes[0] != "n",
         "TransposeB": transposes[1] != "n",
         "ComplexConjugateA": contraction.conjugate_a,

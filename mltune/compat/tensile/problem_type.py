@@ -64,8 +64,8 @@ def read_problem_type(item: Item) -> Contraction:
             raise UsageError(f"{entries[given[0]].where}: {given[0]}: a GEMM has TransposeA, -B")
         return gemm(
             precision,
-            _transpose(flags, "A"),
-            _transpose(flags, "B"),
+            transpose(flags, "A"),
+            transpose(flags, "B"),
             batched=flags.get("Batched", False),
         )
     except UsageError as error:
@@ -91,7 +91,8 @@ def _type(item: Item) -> Precision:
         raise UsageError(f"{item.where}: {error}") from error
 
 
-def _transpose(flags: Mapping[str, bool], operand: str) -> str:
+def transpose(flags: Mapping[str, bool], operand: str) -> str:
+    """Return the transpose of operand `A` or `B` in BLAS's letters."""
     if not flags.get(f"Transpose{operand}", False):
         return "n"
     return "c" if flags.get(f"ComplexConjugate{operand}", False) else "t"
