@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from dataclasses import dataclass
 from enum import Enum, StrEnum
@@ -12,6 +11,9 @@ from mltune.space.config import Config
 
 PROTOCOL_VERSION = 2
 """Incremented when timing or validating changes, so that old numbers stay separate."""
+
+SHORTEST_SECONDS, LONGEST_SECONDS = 1e-12, 1e9
+"""The limits of a time; anything else is no time, and its sums or logarithms could fail."""
 
 
 class Status(Enum):
@@ -36,6 +38,11 @@ class Phase(StrEnum):
     """A round that something else slowed down: it is kept, and does not count."""
 
 
+def is_time(seconds: float) -> bool:
+    """Whether a number is within the limits of a time."""
+    return SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS  # also false for NaN
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
     """One config on one problem, on one device.
@@ -53,7 +60,7 @@ class Measurement:
         id: the row's number in its run's database; 0 before it is stored.
 
     Raises:
-        ValueError: when status and times disagree, or a time is not finite and positive.
+        ValueError: when status and times disagree, or a time is outside of the limits.
     """
 
     problem: Problem
@@ -84,8 +91,8 @@ class Measurement:
             raise ValueError(
                 f"times and status disagree: {self.status.value} with {len(self.seconds)} times"
             )
-        if not all(map(math.isfinite, self.seconds)) or min(self.seconds, default=1.0) <= 0:
-            raise ValueError(f"times must be finite and positive, got {self.seconds}")
+        if not all(map(is_time, self.seconds)):
+            raise ValueError(f"times must be from 1e-12 to 1e9 seconds, got {self.seconds}")
 
     @property
     def median(self) -> float | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from mltune.measurement.measurement import Status
+from mltune.measurement.measurement import Status, is_time
 from mltune.space.config import Config
 
 
@@ -18,7 +17,7 @@ class Point:
         status: its outcome.
 
     Raises:
-        ValueError: when status and time disagree, or the time is not finite and positive.
+        ValueError: when status and time disagree, or the time is outside of the limits.
     """
 
     config: Config
@@ -28,8 +27,8 @@ class Point:
     def __post_init__(self) -> None:
         if (self.status is Status.OK) != (self.seconds is not None):
             raise ValueError(f"time and status disagree: {self.seconds}, {self.status.value}")
-        if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
-            raise ValueError(f"a time must be finite and positive, got {self.seconds}")
+        if self.seconds is not None and not is_time(self.seconds):
+            raise ValueError(f"a time must be from 1e-12 to 1e9 seconds, got {self.seconds}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

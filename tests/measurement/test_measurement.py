@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from mltune.measurement import Measurement, Status
+from mltune.measurement.recording import Point
+from mltune.space.config import Config
 
 
 def test_the_reported_time_is_the_median(make: Callable[..., Measurement]) -> None:
@@ -31,9 +33,11 @@ def test_a_failure_has_no_time(make: Callable[..., Measurement], status: Status)
             {"status": Status.TIMEOUT, "seconds": (1.0,)},
             "times and status disagree: timeout with 1 times",
         ),
-        ({"seconds": (1.0, 0.0)}, "times must be finite and positive"),
-        ({"seconds": (float("nan"),)}, "times must be finite and positive"),
-        ({"seconds": (float("inf"),)}, "times must be finite and positive"),
+        ({"seconds": (1.0, 0.0)}, "times must be from 1e-12 to 1e9 seconds"),
+        ({"seconds": (5e-324,)}, "times must be from 1e-12 to 1e9 seconds"),
+        ({"seconds": (1e308, 1e308)}, "times must be from 1e-12 to 1e9 seconds"),
+        ({"seconds": (float("nan"),)}, "times must be from 1e-12 to 1e9 seconds"),
+        ({"seconds": (float("inf"),)}, "times must be from 1e-12 to 1e9 seconds"),
     ],
 )
 def test_times_that_cannot_be_are_refused(
@@ -41,3 +45,9 @@ def test_times_that_cannot_be_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         make(**changes)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 5e-324, 1e308, float("inf"), float("nan")])
+def test_a_point_has_no_such_time_either(seconds: float) -> None:
+    with pytest.raises(ValueError, match="a time must be from 1e-12 to 1e9 seconds"):
+        Point(Config.of({"x": 1}), seconds, Status.OK)

@@ -22,7 +22,7 @@ Make = Callable[..., Measurement]
 def measurements_of(make: Make) -> list[Measurement]:
     awkward = 'a "quoted", line\rbreaks\r\nand\nmore é'
     return [
-        make(id=2, seconds=(0.1 + 0.2, 5e-324, 1.7976931348623157e308)),
+        make(id=2, seconds=(0.1 + 0.2, 1e-12, 1e9)),
         make(id=5, status=Status.BUILD_ERROR, message=awkward, compile_seconds=None),
         make(id=7, status=Status.WRONG_RESULT, max_error=math.inf, build_options=()),
         *(make(id=10 + number, status=status) for number, status in enumerate(Status)),
