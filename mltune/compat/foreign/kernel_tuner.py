@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mltune.compat.foreign.document import Document
-from mltune.compat.foreign.rows import Row
+from mltune.compat.foreign.rows import Row, timed
 from mltune.errors import UsageError
 from mltune.measurement.measurement import Status
 from mltune.space.union import FAMILY
@@ -46,8 +46,6 @@ def _row(where: str, value: Any, names: Sequence[str]) -> Row | str:
     time = value.get("__error__", value.get("time"))
     if isinstance(time, str):
         return Row(where, values, None, _FAILURES.get(time, Status.INVALID))
-    if type(time) not in (int, float) or not time > 0:  # also true for NaN
-        return f"{where}: 'time' must be a positive number or an error's name, got {time!r:.80}"
-    if time >= _OLD_FAILURE:
+    if type(time) in (int, float) and time >= _OLD_FAILURE:
         return Row(where, values, None, Status.INVALID)
-    return Row(where, values, time / 1000, Status.OK)
+    return timed(where, values, time, per_second=1e3)

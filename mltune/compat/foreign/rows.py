@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mltune.errors import UsageError
-from mltune.measurement.measurement import Status
+from mltune.measurement.measurement import Status, is_time
 from mltune.measurement.recording import Point
+from mltune.run.fields import double
 from mltune.space.config import Config, Value
 from mltune.space.union import FAMILY
 
@@ -25,6 +26,21 @@ class Row:
     values: Mapping[str, Any]
     seconds: float | None
     status: Status
+
+
+def timed(where: str, values: Mapping[str, Any], time: Any, per_second: float) -> Row | str:
+    """Return the row of a config that has a time; a text if the time is none, with the reason.
+
+    Args:
+        where: names the row.
+        values: of the parameters.
+        time: as it was written.
+        per_second: how many of its units a second has.
+    """
+    seconds = (double(time) or 0.0) / per_second
+    if not is_time(seconds):
+        return f"{where}: 'time' must be a number of 1e-12 to 1e9 seconds, got {time!r:.80}"
+    return Row(where, values, seconds, Status.OK)
 
 
 def to_points(rows: Iterable[Row | str]) -> tuple[tuple[Point, ...], str]:

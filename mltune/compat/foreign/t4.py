@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from mltune.compat.foreign.document import Document
-from mltune.compat.foreign.rows import Row
+from mltune.compat.foreign.rows import Row, timed
 from mltune.errors import UsageError
 from mltune.measurement.measurement import Status
 
@@ -17,12 +16,12 @@ _FAILURES = {
     "timeout": Status.TIMEOUT,
     "correctness": Status.WRONG_RESULT,
 }
-_SECONDS = {
+_PER_SECOND = {
     "seconds": 1.0,
-    "milliseconds": 1e-3,
-    "miliseconds": 1e-3,  # the spelling of published files
-    "microseconds": 1e-6,
-    "nanoseconds": 1e-9,
+    "milliseconds": 1e3,
+    "miliseconds": 1e3,  # the spelling of published files
+    "microseconds": 1e6,
+    "nanoseconds": 1e9,
 }
 
 
@@ -34,13 +33,13 @@ def read_rows(document: Document) -> list[Row | str]:
     """
     metadata = document.header.get("metadata", {})
     unit = metadata.get("timeunit", "milliseconds") if isinstance(metadata, Mapping) else None
-    if not isinstance(unit, str) or unit not in _SECONDS:
-        known = ", ".join(_SECONDS)
+    if not isinstance(unit, str) or unit not in _PER_SECOND:
+        known = ", ".join(_PER_SECOND)
         raise UsageError(f"metadata: unknown timeunit {unit!r:.80} (known: {known})")
-    return [_row(where, value, _SECONDS[unit]) for where, value in document.rows]
+    return [_row(where, value, _PER_SECOND[unit]) for where, value in document.rows]
 
 
-def _row(where: str, value: Any, unit_seconds: float) -> Row | str:
+def _row(where: str, value: Any, per_second: float) -> Row | str:
     config = value.get("configuration") if isinstance(value, Mapping) else None
     if not isinstance(config, Mapping) or not config:
         return f"{where}: must be an object with a 'configuration'"
@@ -48,10 +47,7 @@ def _row(where: str, value: Any, unit_seconds: float) -> Row | str:
     if validity != "correct":
         failure = _FAILURES.get(validity) if isinstance(validity, str) else None
         return Row(where, config, None, failure or Status.INVALID)
-    time = _time(value)
-    if type(time) not in (int, float) or not 0 < time <= sys.float_info.max:
-        return f"{where}: measurement 'time' must be a positive number, got {time!r:.80}"
-    return Row(where, config, time * unit_seconds, Status.OK)
+    return timed(where, config, _time(value), per_second)
 
 
 def _time(value: Mapping[str, Any]) -> Any:

@@ -80,6 +80,23 @@ def test_reads_t4_results_in_their_unit(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("value", [1e-320, 1e308, 10**400, -1, None, "1"])
+@pytest.mark.parametrize("form", ["t4", "clblast"])
+def test_a_time_that_cannot_be_is_a_wrong_row(tmp_path: Path, form: str, value: object) -> None:
+    if form == "t4":
+        top: dict[str, Any] = {"metadata": {"timeunit": "nanoseconds"}}
+        rows: list[dict[str, Any]] = [t4_row(1, value), t4_row(2, 3.0)]
+    else:
+        top = {"kernel_family": "xgemm"}
+        value = "-1" if value == -1 else value  # there, -1 is a failure
+        rows = [{"parameters": {"x": x}, "time": time} for x, time in ((1, value), (2, 3e-6))]
+    recording = read_recording(written(tmp_path, json.dumps({**top, "results": rows})))
+
+    assert [p.seconds for p in recording.points] == [pytest.approx(3e-9)]
+    (note,) = recording.notes
+    assert "row 1: 'time' must be a number of 1e-12 to 1e9 seconds, got " in note
+
+
 def test_a_file_cut_anywhere_keeps_its_whole_rows(tmp_path: Path) -> None:
     text = cache_text(ROWS)
     first_end = text.index("}", text.index('"0"')) + 1
@@ -117,6 +134,8 @@ def test_a_gzip_file_that_is_cut_keeps_what_can_be_unpacked(tmp_path: Path) -> N
         {"x": 1, "way": "a", "time": -1.0},
         {"x": 1, "way": "a", "time": float("nan")},
         {"x": 1, "way": "a", "time": True},
+        {"x": 1, "way": "a", "time": 1e-320},
+        {"x": 1, "way": "a", "time": 1e19},
         {"x": 1, "way": "a"},
     ],
 )

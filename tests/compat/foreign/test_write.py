@@ -150,5 +150,5 @@ def test_what_clblasts_tuners_write_is_read(tmp_path: Path) -> None:
         (16, None, Status.INVALID),
     ]
     (note,) = found.notes
-    assert "row 3: 'time' must be a number of milliseconds" in note
+    assert "row 3: 'time' must be a number of 1e-12 to 1e9 seconds" in note
     assert note.endswith("and 1 more")
