@@ -21,7 +21,7 @@ class Document:
     """The content of a file.
 
     Attributes:
-        header: the members before the rows.
+        header: the members besides the rows.
         rows_name: the member that has the rows.
         rows: its values, each with a name for messages.
         damage: one line that says where the file was cut off; empty if it is whole.
