@@ -36,8 +36,8 @@ ROLES = ("c", "a", "b", "bias", "scratch", "counters")
 MOST_BYTES = 1 << 30
 """The most bytes of a line's data when unpacked."""
 
-
-_NO_LINE = (UsageError, ValueError, KeyError, TypeError, AttributeError, zlib.error)
+_MOST_NANOSECONDS = 1 << 63
+_NO_LINE = (UsageError, ValueError, OverflowError, KeyError, TypeError, AttributeError, zlib.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,9 @@ class Session:
         builds: by `build_key`.
         effects: by `launch_key`.
         times: of the launches of one key, in order: the delay, then end, start, end, ...
+
+    Raises:
+        ValueError: when no clock ticks like that.
     """
 
     info: DeviceInfo
@@ -103,6 +106,10 @@ class Session:
     builds: dict[str, Built] = field(default_factory=dict)
     effects: dict[str, Effect] = field(default_factory=dict)
     times: dict[str, list[tuple[int, ...]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tick_seconds <= 1:
+            raise ValueError(f"a tick must be from 0 to 1 seconds, got {self.tick_seconds}")
 
 
 def build_key(kernel: Kernel) -> str:
@@ -175,8 +182,9 @@ def _add(session: Session, document: Any, data_of: dict[str, bytes]) -> None:
             is_lost=bool(document.get("lost", False)),
         )
     for key, *times in document.get("times", ()):
-        if len(times) < 2 or len(times) % 2 or not all(type(each) is int for each in times):
-            raise ValueError(f"times {times}")
+        are_whole = all(type(each) is int and abs(each) < _MOST_NANOSECONDS for each in times)
+        if len(times) < 2 or len(times) % 2 or not are_whole:
+            raise ValueError(f"times {times!s:.80}")
         session.times.setdefault(key, []).append(tuple(times))
 
 

@@ -132,6 +132,9 @@ def test_a_line_that_was_cut_off_at_the_end_is_left_out(tmp_path: Path) -> None:
         ("m,n,k\n1,2,3\n", "line 1 is no line of a session"),
         (f'{json.dumps(HEAD)}\n{{"launch": "k"}}\n\n', "line 2 is no line of a session"),
         (f'{json.dumps(HEAD)}\n{{"times": [["k", 5]]}}\n\n', "line 2 .* .times .5.."),
+        (json.dumps(HEAD | {"tick_seconds": 10**400}) + "\n\n", "line 1 .* too large"),
+        (json.dumps(HEAD | {"tick_seconds": 1e300}) + "\n\n", "a tick must be from 0 to 1 s"),
+        (f'{json.dumps(HEAD)}\n{{"times": [["k", 5, {10**400}]]}}\n\n', "line 2 .* .times .5, 10"),
         (
             f'{json.dumps(HEAD)}\n{{"data": "d", "zlib": "eNo="}}\n{{"begun": "k"}}\n',
             "line 2 is no line of a session .data that is cut off",
