@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import UsageError
-from mltune.files import make_folder, write_atomically
+from mltune.files import write_atomically
 from mltune.measurement.measurement import Measurement
-from mltune.run.csv_table import write_table
+from mltune.run.csv import write_run
 from mltune.run.fields import Fields
 from mltune.run.row import COLUMNS, from_row, to_row
-from mltune.run.run import INFO_NAME, TABLE_NAME, Run, write_info
+from mltune.run.run import INFO_NAME, Run
 from mltune.run.run_info import RunInfo
 
 FORMAT = "mltune bundle"
@@ -89,9 +89,6 @@ def unpack(info: RunInfo, measurements: list[Measurement], folder: Path) -> list
         UsageError: when the folder holds a run already.
         MltuneError: when something cannot be written.
     """
-    make_folder(folder)
     if (folder / INFO_NAME).exists():
         raise UsageError(f"{folder}: holds a run already; give another folder with -o")
-    write_table(measurements, folder / TABLE_NAME)
-    write_info(info, folder / INFO_NAME)
-    return [folder / INFO_NAME, folder / TABLE_NAME]
+    return write_run(info, measurements, folder)

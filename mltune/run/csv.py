@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from mltune.files import make_folder
 from mltune.measurement.measurement import Measurement
 from mltune.run.csv_table import write_table
 from mltune.run.run import INFO_NAME, TABLE_NAME, Run, read_info, write_info
+from mltune.run.run_info import RunInfo
 
 
 def export_csv(run: Run, folder: Path) -> list[Path]:
@@ -26,13 +28,22 @@ def export_csv(run: Run, folder: Path) -> list[Path]:
         UsageError: when the folder holds another run.
         MltuneError: when something cannot be written.
     """
+    if (folder / INFO_NAME).exists() and read_info(folder).id != run.info.id:
+        raise UsageError(f"{folder}: holds another run; give another folder")
+    return write_run(run.info, run.store.measurements(), folder)
+
+
+def write_run(info: RunInfo, measurements: Iterable[Measurement], folder: Path) -> list[Path]:
+    """Write a table of measurements, and `run.json` unless it is there; return the two files.
+
+    Raises:
+        MltuneError: when something cannot be written.
+    """
     make_folder(folder)
     info_path, table_path = folder / INFO_NAME, folder / TABLE_NAME
-    if info_path.exists() and read_info(folder).id != run.info.id:
-        raise UsageError(f"{folder}: holds another run; give another folder")
-    write_table(run.store.measurements(), table_path)
+    write_table(measurements, table_path)
     if not info_path.exists():
-        write_info(replace(run.info, storage=""), info_path)
+        write_info(replace(info, storage=""), info_path)
     return [table_path, info_path]
 
 
