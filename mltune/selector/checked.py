@@ -43,7 +43,7 @@ class Checked:
         return f"{self.file}: {self.field}" if self.field else self.file
 
     def fail(self, expected: str) -> NoReturn:
-        """Return an error with the expected and the found value."""
+        """Raise an error with the expected and the found value."""
         raise UsageError(f"{self.where}: expected {expected}, got {reprlib.repr(self.value)}")
 
     def fields(self, *names: str) -> dict[str, Checked]:
@@ -59,7 +59,7 @@ class Checked:
         return {name: self._inside(name, self.value[name]) for name in names}
 
     def items(self) -> Iterator[tuple[str, Checked]]:
-        """Return a mapping's names and values, with any names."""
+        """Yield a mapping's names and values, with any names."""
         if not isinstance(self.value, dict):
             self.fail("a mapping")
         for name, value in self.value.items():
