@@ -23,6 +23,7 @@ ARGUMENTS = ("A", "B", "C", "alpha", "beta", "n", "M", "N", "K", "lda", "ldb", "
 GEMMBENCH_ARGUMENTS = ("A", "B", "C", "alpha", "beta", "n")
 
 _LARGEST = 4096
+_MOST_SIDES = 98  # `space_text` writes a rule with two terms for each
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -85,6 +86,12 @@ class Description:
             raise UsageError("'di' and 'dj' must be at least 1, and no number negative")
         if (largest := max(self.rows, self.columns, *sides)) > _LARGEST:
             raise UsageError(f"no number may be above {_LARGEST}, got {largest}")
+        for side in zip(*self.local_sizes, strict=True):
+            if (count := len(set(side))) > _MOST_SIDES:
+                raise UsageError(
+                    f"'local_sizes' may have {_MOST_SIDES} different numbers along a side, "
+                    f"got {count}"
+                )
         _ = self.contraction  # raises for other transposes and orders
 
     @property

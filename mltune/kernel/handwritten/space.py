@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from mltune.errors import UsageError
 from mltune.kernel.handwritten.description import Description
 from mltune.kernel.handwritten.family import KERNEL, NAME
 from mltune.problem import Contraction, problem_type_name
 
-_POWERS = (1, 2, 4, 8, 16, 32, 64, 128)
-_FEWEST_ITEMS, _MOST_ITEMS = 16, 256
+_POWERS = [2**power for power in range(8)]
+_ALL_SIZES = [(x, y) for x in _POWERS for y in _POWERS if 16 <= x * y <= 256]
 
 
 def space_text(descriptions: Sequence[Description]) -> str:
@@ -22,17 +22,20 @@ def space_text(descriptions: Sequence[Description]) -> str:
     sides: tuple[set[int], set[int]] = (set(), set())
     rules: list[str] = []
     for description in descriptions:
-        pairs = description.local_sizes
-        for axis in (0, 1):
-            sides[axis].update([pair[axis] for pair in pairs] or _POWERS)
-        allowed = " or ".join(
-            f"(work_group_0 == {pair[0]} and work_group_1 == {pair[1]})" for pair in pairs
-        )
-        if not pairs:
-            powers = " and ".join(f"({_one_of(f'work_group_{axis}')})" for axis in (0, 1))
-            items = "work_group_0 * work_group_1"
-            allowed = f"({powers} and {items} >= {_FEWEST_ITEMS} and {items} <= {_MOST_ITEMS})"
-        rules.append(f'  {description.name}: {KERNEL} != "{description.name}" or {allowed}')
+        pairs = description.local_sizes or _ALL_SIZES
+        for side, numbers in zip(sides, zip(*pairs, strict=True), strict=True):
+            side.update(numbers)
+        # A rule for each number along one side, as the terms of a rule are limited. No identifier
+        # begins with a digit, so the names are unique.
+        other = f'{KERNEL} != "{description.name}"'
+        firsts = sorted({pair[0] for pair in pairs})
+        rules.append(f"  kernel_{description.name}: {other} or {_one_of('work_group_0', firsts)}")
+        for first in firsts:
+            seconds = sorted({pair[1] for pair in pairs if pair[0] == first})
+            rules.append(
+                f"  kernel_{first}_{description.name}: "
+                f"{other} or work_group_0 != {first} or {_one_of('work_group_1', seconds)}"
+            )
     names = ", ".join(description.name for description in descriptions)
     listed = [", ".join(map(str, sorted(side))) for side in sides]
     lines = [
@@ -50,8 +53,8 @@ def space_text(descriptions: Sequence[Description]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _one_of(parameter: str) -> str:
-    return " or ".join(f"{parameter} == {power}" for power in _POWERS)
+def _one_of(parameter: str, numbers: Iterable[int]) -> str:
+    return " or ".join(f"{parameter} == {number}" for number in numbers)
 
 
 def contraction_of(descriptions: Sequence[Description]) -> Contraction:

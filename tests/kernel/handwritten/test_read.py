@@ -102,6 +102,10 @@ def test_the_function_is_found_in_the_source(write: Any, source: str, function: 
         ({"multiples": {"MN": 4}}, "unknown extent 'MN' "),
         ({"multiples": {"": 4}}, "unknown extent '' "),
         ({"local_sizes": [[8, 8, 8]]}, "a local size must be two numbers"),
+        (
+            {"local_sizes": [[1, 1 + y] for y in range(99)]},
+            r"mine\.json:1: 'local_sizes' may have 98 different numbers along a side, got 99",
+        ),
         ({"function": "other"}, r"has no kernel 'other' \(it has: gemm\)"),
         ({"name": "4x1"}, "'name' must be a C identifier, got '4x1'"),
         ({"file": "none.cl"}, r"none.cl: cannot read \(No such file"),
@@ -142,3 +146,32 @@ def test_the_space_has_each_kernel_with_its_local_sizes(write: Any) -> None:
     assert {group[1:] for group in groups if group[0] == "mine"} == {(8, 8), (3, 16)}
     powers = {(1 << x, 1 << y) for x in range(8) for y in range(8) if 4 <= x + y <= 8}
     assert {group[1:] for group in groups if group[0] == "free"} == powers
+
+
+@pytest.mark.parametrize("name", ["work_group_size", "work_group_0", "kernel", "and", "_8_mine"])
+def test_a_kernel_may_have_the_name_of_anything_else(write: Any, name: str) -> None:
+    kernels = read_files([write(name=name, local_sizes=[[8, 8]]), write(local_sizes=[[8, 4]])])
+    limits = dict.fromkeys(OUTSIDE_NAMES, 1024)
+
+    space = parse_space(space_text(kernels), "handwritten").bind(limits)
+
+    assert [(each.word("kernel"), each.int("work_group_1")) for each in space] == [
+        (name, 8),
+        ("mine", 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [(x, y) for x in (1, 8) for y in range(1, 99)],
+        [(each, 100 - each) for each in range(1, 99)],
+    ],
+)
+def test_a_kernel_may_have_many_local_sizes(write: Any, sizes: list[tuple[int, int]]) -> None:
+    kernels = read_files([write(local_sizes=sizes)])
+    limits = dict.fromkeys(OUTSIDE_NAMES, 2**20)
+
+    space = parse_space(space_text(kernels), "handwritten").bind(limits)
+
+    assert {(each.int("work_group_0"), each.int("work_group_1")) for each in space} == set(sizes)
