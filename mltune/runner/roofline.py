@@ -9,6 +9,7 @@ that fits into a cache may be faster than the memory.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from mltune.device_info import DeviceInfo
@@ -51,18 +52,26 @@ _DATA_SHEETS: dict[str, DataSheet] = {
     "A100": DataSheet(80, 1.56e12, 40e6),
     "A40": DataSheet(86, 0.70e12, 6e6),
     "A10": DataSheet(86, 0.60e12, 6e6),
+    "A10G": DataSheet(86, 0.60e12, 6e6),
     "L40S": DataSheet(89, 0.86e12, 96e6),
     "L40": DataSheet(89, 0.86e12, 96e6),
     "L4": DataSheet(89, 0.30e12, 48e6),
     "T4": DataSheet(75, 0.32e12, 4e6),
     "V100": DataSheet(70, 0.90e12, 6e6),
+    "V100S": DataSheet(70, 1.13e12, 6e6),
     "RTX 4090": DataSheet(89, 1.01e12, 72e6),
+    "RTX 4080 SUPER": DataSheet(89, 0.74e12, 64e6),
     "RTX 4080": DataSheet(89, 0.72e12, 64e6),
+    "RTX 3090 Ti": DataSheet(86, 1.01e12, 6e6),
     "RTX 3090": DataSheet(86, 0.94e12, 6e6),
+    "RTX 3080 Ti": DataSheet(86, 0.91e12, 6e6),
     "RTX 3080": DataSheet(86, 0.76e12, 5e6),
     "RTX 2080 Ti": DataSheet(75, 0.62e12, 5.5e6),
 }
-"""By a part of the device's name; the first match counts."""
+"""By words of the device's name; the first match counts."""
+
+_OTHERS = re.compile(r"\b(Laptop|Max-Q|Arc)\b")
+"""Words of devices that share another word with those above: slower ones, and Intel's."""
 
 _COLUMN = {
     Precision.HALF: 0,
@@ -75,8 +84,12 @@ _COLUMN = {
 
 def data_sheet(device: DeviceInfo) -> DataSheet | None:
     """Return what is published about a device; None if it is not known here."""
-    words = f" {device.name} "
-    return next((sheet for name, sheet in _DATA_SHEETS.items() if f" {name}" in words), None)
+    if _OTHERS.search(device.name):
+        return None
+    matches = (
+        sheet for name, sheet in _DATA_SHEETS.items() if re.search(rf"\b{name}\b", device.name)
+    )
+    return next(matches, None)
 
 
 def roofline_seconds(problem: Problem, device: DeviceInfo) -> float | None:

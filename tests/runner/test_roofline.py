@@ -40,6 +40,11 @@ def test_work_or_bytes_whatever_takes_longer(
         replace(GPU, name="Instinct MI300X"),
         replace(H200, clock_mhz=0),
         replace(H200, name="NVIDIA H300"),
+        replace(H200, name="NVIDIA RTX A1000"),
+        replace(H200, name="NVIDIA RTX A4000"),
+        replace(H200, name="NVIDIA T400 4GB"),
+        replace(H200, name="NVIDIA GeForce RTX 3080 Laptop GPU"),
+        replace(H200, name="Intel(R) Arc(TM) Pro A40/A50 Graphics"),
     ],
 )
 def test_unknown_peaks_give_no_bound(device: DeviceInfo) -> None:
@@ -49,7 +54,15 @@ def test_unknown_peaks_give_no_bound(device: DeviceInfo) -> None:
 
 
 @pytest.mark.parametrize(
-    ("longer", "shorter"), [("NVIDIA A100-PCIE-40GB", "NVIDIA A10"), ("NVIDIA L40S", "NVIDIA L4")]
+    ("longer", "shorter"),
+    [
+        ("NVIDIA A100-PCIE-40GB", "NVIDIA A10"),
+        ("NVIDIA L40S", "NVIDIA L4"),
+        ("NVIDIA A100-SXM4-80GB", "NVIDIA A100-SXM4-40GB"),
+        ("NVIDIA GeForce RTX 3080 Ti", "NVIDIA GeForce RTX 3080"),
+        ("NVIDIA GeForce RTX 4080 SUPER", "NVIDIA GeForce RTX 4080"),
+        ("Tesla V100S-PCIE-32GB", "Tesla V100-SXM2-16GB"),
+    ],
 )
 def test_a_name_within_a_name_is_not_taken_for_it(longer: str, shorter: str) -> None:
     problem = problem_of_size(parse_problem_type("sgemm_nn"), (8192, 1, 8192))
