@@ -82,7 +82,7 @@ def save(tmp_path: Path) -> Callable[[str, RunInfo, Iterable[Measurement]], Path
     def write(name: str, info: RunInfo, measurements: Iterable[Measurement]) -> Path:
         with Run.create(tmp_path / name, info) as run:
             for measurement in measurements:
-                run.store.add(measurement)
+                run.database.add(measurement)
         return tmp_path / name
 
     return write

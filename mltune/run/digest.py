@@ -22,6 +22,6 @@ def digest(folder: Path) -> str:
         content.update(read_bytes(table))
         return content.hexdigest()
     with Run.open(folder) as run:
-        for row in run.store.rows():
+        for row in run.database.rows():
             content.update(repr(sorted(row.items())).encode("utf-8", "replace"))
     return content.hexdigest()

@@ -19,6 +19,7 @@ from mltune.run.csv_table import read_table
 from mltune.run.database import PATIENCE_SECONDS, file_url, read_url
 from mltune.run.frame import to_frame
 from mltune.run.lock import FolderLock
+from mltune.run.measurements import Measurements
 from mltune.run.registry import begin_study, study_of
 from mltune.run.run_info import RunInfo
 from mltune.run.store import Store
@@ -40,7 +41,7 @@ class Run:
         self,
         folder: Path,
         info: RunInfo,
-        store: Store,
+        store: Store | TableStore,
         lock: FolderLock | None = None,
         url: URL | None = None,
     ) -> None:
@@ -159,8 +160,19 @@ class Run:
         return self._info
 
     @property
-    def store(self) -> Store:
-        """The measurements."""
+    def store(self) -> Measurements:
+        """The measurements, to read them."""
+        return self._store
+
+    @property
+    def database(self) -> Store:
+        """The measurements' database, to add to it.
+
+        Raises:
+            UsageError: when the run has a table instead.
+        """
+        if isinstance(self._store, TableStore):
+            raise UsageError(f"{self._folder / TABLE_NAME}: opened for reading only")
         return self._store
 
     def add_cross_sizes(self, sizes: Sequence[Size]) -> None:

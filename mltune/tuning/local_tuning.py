@@ -147,7 +147,7 @@ class LocalTuning:
         return bool(rounds.unfinished(info.final_problems))
 
     def _recorder(self) -> Recorder:
-        store = self._run.store
+        store = self._run.database
         return recorder_for(self._runner.device, store.add, store.add_all)
 
     def _rows(self) -> list[Measurement]:

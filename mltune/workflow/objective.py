@@ -167,7 +167,7 @@ class Objective:
             proposal=proposal,
         )
         steps = {problem: step for step, problem in enumerate(self.problems)}
-        done = measure_trial(job, self.session, AtOnce(self.run.store.add), steps)
+        done = measure_trial(job, self.session, AtOnce(self.run.database.add), steps)
         proposal.describe(attributes_of(done))
         if done.failure is not None:
             return math.nan

@@ -418,10 +418,10 @@ def _search_together(
     run, runner, info = objective.run, objective.runner, objective.info
     key = device_key(runner.device, runner.device_number)
     study = new_study(info, objective.space, info.seed, note)
-    with joined(info, run.store, key) as queue:
+    with joined(info, run.database, key) as queue:
         queue.set_budget(trials_asked(options, info))
         tuning = SharedTuning(
-            info, run.store, queue, runner, study, show, note, partial(open_writer, info, url)
+            info, run.database, queue, runner, study, show, note, partial(open_writer, info, url)
         )
         reason = StopReason.BUDGET
         limit = _seconds_of_trials(info, options.time_limit_seconds, started)

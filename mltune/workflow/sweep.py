@@ -193,7 +193,7 @@ def _measure(run: Run, runner: WorkerRunner, show: Show) -> None:
     queue = ListQueue(jobs, runner, done=run.info.budget - len(jobs))
     # Every repetition counts: slow ones are not cut short, and none is repeated.
     session = MeasurementSession(runner, TIME, before, races=False, retries=0)
-    Tuner(queue, None, session, AtOnce(run.store.add), problems, show, SWEEP).run()
+    Tuner(queue, None, session, AtOnce(run.database.add), problems, show, SWEEP).run()
 
 
 def _trials(info: RunInfo) -> Iterator[Config]:

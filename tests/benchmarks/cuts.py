@@ -83,7 +83,7 @@ def _write(folder: Path, sample: Path) -> None:
     with Run.resume(folder) if (folder / INFO_NAME).exists() else Run.create(folder, info) as run:
         number = run.store.count()
         while True:
-            run.store.add(replace(rows[number % len(rows)], id=0))
+            run.database.add(replace(rows[number % len(rows)], id=0))
             number += 1
             print(number, flush=True)
             if number % _EXPORT_EVERY == 0:
@@ -233,7 +233,7 @@ def _damage_often(root: Path, sample: Path, damages: int, chooser: random.Random
 def _make_whole(folder: Path, sample: Path) -> tuple[Sequence[Measurement], RunInfo]:
     """Make a run with all its files, also the log of a killed writer."""
     with Run.create(folder, read_info(sample)) as run:
-        stored = [run.store.add(replace(row, id=0)) for row in read_measurements(sample)]
+        stored = [run.database.add(replace(row, id=0)) for row in read_measurements(sample)]
         export_csv(run, folder)
         log = (folder / _LOG_NAME).read_bytes()
     (folder / _LOG_NAME).write_bytes(log)

@@ -118,7 +118,7 @@ def _runs(folder: Path, finished: Path) -> None:
         Run.create(folder / "run-all-wrong", replace(right.info, id="wrong")) as run,
     ):
         for row in right.store.measurements():
-            run.store.add(replace(row, id=0, status=Status.CRASHED, seconds=()))
+            run.database.add(replace(row, id=0, status=Status.CRASHED, seconds=()))
 
 
 SEARCH = "search --device {device} --sizes 8x8x8 --budget 1 --run {new} --space {space}"

@@ -75,7 +75,7 @@ def test_an_unchanged_run_is_fitted_once(
     assert mltune("distil", folder, "-o", tmp_path / "model").code == 0
     assert fits.count == 0
     with Run.resume(folder) as run:
-        run.store.add(replace(run.store.measurements()[0], trial=99))
+        run.database.add(replace(run.store.measurements()[0], trial=99))
     assert mltune("report", folder).code == 0
     assert fits.count > 0
     assert (folder / "report.html").read_bytes() != page

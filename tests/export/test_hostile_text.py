@@ -328,7 +328,7 @@ def _bundle(selector: Selector, folder: Path) -> str:
     )  # fmt: skip
     with Run.create(folder / "run", info) as run:
         for number, kernel in enumerate(kernels_of(selector)[0]):
-            run.store.add(
+            run.database.add(
                 Measurement(
                     problem=info.problems[0], config=kernel.config, family=kernel.family,
                     kernel=kernel.name, source_hash=kernel.source_hash,

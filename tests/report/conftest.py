@@ -56,7 +56,7 @@ def make_run(tmp_path: Path) -> MakeRun:
                     problem = problem_of_size(info.contraction, size)
                     ended = status(tile)
                     right = ended is Status.OK
-                    run.store.add(
+                    run.database.add(
                         Measurement(
                             problem=problem,
                             config=Config.of({"tile": tile, "word": "ab"[trial % 2]}),

@@ -30,7 +30,7 @@ def test_the_page_follows_the_run(make_run: MakeRun) -> None:
         before = fetch(address)
         with Run.resume(folder) as run:
             row = run.store.measurements()[-1]
-            run.store.add(replace(row, id=0, trial=7, kernel="kernel_of_later"))
+            run.database.add(replace(row, id=0, trial=7, kernel="kernel_of_later"))
         after = fetch(address)
         with pytest.raises(urllib.error.HTTPError, match="404"):
             fetch(f"{address}etc/passwd")

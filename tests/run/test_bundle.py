@@ -24,7 +24,8 @@ def small(tmp_path: Path, info: RunInfo, make: Callable[..., Measurement]) -> Pa
     folder = tmp_path / "small"
     with Run.create(folder, replace(info, kernels='[{"name": "mine"}]')) as run:
         for number, status in enumerate((Status.OK, Status.CRASHED, Status.OK)):
-            run.store.add(make(trial=number, status=status, message="" if number != 1 else "é\n"))
+            message = "é\n" if number == 1 else ""
+            run.database.add(make(trial=number, status=status, message=message))
     return folder
 
 

@@ -55,7 +55,7 @@ def test_the_same_measurements_give_the_same_bytes(tmp_path: Path, make: Make) -
 
 def test_an_exported_run_is_read_as_a_run(tmp_path: Path, info: RunInfo, make: Make) -> None:
     with Run.create(tmp_path / "run", info) as run:
-        added = [run.store.add(one) for one in measurements_of(make)]
+        added = [run.database.add(one) for one in measurements_of(make)]
         paths = export_csv(run, tmp_path / "shipped")
 
     assert [path.name for path in paths] == ["measurements.csv.gz", "run.json"]
@@ -67,16 +67,19 @@ def test_an_exported_run_is_read_as_a_run(tmp_path: Path, info: RunInfo, make: M
     with Run.open(tmp_path / "shipped") as run:
         assert run.info == info
         assert run.store.get(added[3].id) == added[3]
+        table = tmp_path / "shipped" / "measurements.csv.gz"
+        with pytest.raises(UsageError, match=f"^{table}: opened for reading only$"):
+            _ = run.database
 
 
 def test_an_exported_run_can_be_gone_on_with(tmp_path: Path, info: RunInfo, make: Make) -> None:
     with Run.create(tmp_path / "run", info) as run:
-        added = [run.store.add(one) for one in measurements_of(make)]
+        added = [run.database.add(one) for one in measurements_of(make)]
         export_csv(run, tmp_path / "shipped")
 
     with Run.resume(tmp_path / "shipped") as run:
         assert run.store.measurements() == added
-        added.append(run.store.add(make()))
+        added.append(run.database.add(make()))
 
     assert read_measurements(tmp_path / "shipped") == added
     assert not (tmp_path / "shipped" / "run.db.part").exists()
@@ -86,9 +89,9 @@ def test_a_run_may_be_exported_into_its_own_folder(
     tmp_path: Path, info: RunInfo, make: Make
 ) -> None:
     with Run.create(tmp_path, info) as run:
-        added = run.store.add(make())
+        added = run.database.add(make())
         export_csv(run, tmp_path)
-        run.store.add(make())
+        run.database.add(make())
     assert len(read_measurements(tmp_path)) == 2
 
     (tmp_path / "run.db").unlink()
@@ -99,7 +102,7 @@ def test_an_exported_run_stands_without_its_storage(
     tmp_path: Path, info: RunInfo, make: Make
 ) -> None:
     with Run.create(tmp_path / "run", info, f"sqlite:///{tmp_path}/shared.db") as run:
-        added = run.store.add(make())
+        added = run.database.add(make())
         export_csv(run, tmp_path / "shipped")
 
     (tmp_path / "shared.db").unlink()

@@ -30,8 +30,8 @@ def refusal(function: Callable[[], object]) -> str:
 def folder(tmp_path: Path, info: RunInfo, make: Make) -> Path:
     """A closed run of two measurements."""
     with Run.create(tmp_path / "run", info) as run:
-        run.store.add(make())
-        run.store.add(make(phase=Phase.FINAL))
+        run.database.add(make())
+        run.database.add(make(phase=Phase.FINAL))
     return tmp_path / "run"
 
 
@@ -40,12 +40,12 @@ def test_a_run_can_be_resumed_and_read(folder: Path, info: RunInfo, make: Make) 
         assert run.info == info
         assert run.folder == folder
         assert run.store.count() == 2
-        run.store.add(make(trial=9))
+        run.database.add(make(trial=9))
     with Run.open(folder) as run:
         assert run.info == info
         assert [measurement.trial for measurement in run.store.measurements()] == [3, 3, 9]
         with pytest.raises(UsageError, match="opened for reading only"):
-            run.store.add(make())
+            run.database.add(make())
 
 
 def test_priors_that_moved_with_the_folder_are_found(
@@ -55,7 +55,7 @@ def test_priors_that_moved_with_the_folder_are_found(
     priors = ("shipped:one", str(before / "sgemm_nt"), str(tmp_path / "gone"))
     for name in ("sgemm_nn", "sgemm_nt"):
         with Run.create(before / name, replace(info, priors=priors)) as run:
-            run.store.add(make())
+            run.database.add(make())
     before.rename(after)
 
     with Run.resume(after / "sgemm_nn") as run:
@@ -130,7 +130,7 @@ def test_a_storage_url_takes_the_place_of_the_file(
     with Store(storage, run="another") as other:
         other.add(make())
     with Run.create(tmp_path / "run", info, storage) as run:
-        run.store.add(make(trial=8))
+        run.database.add(make(trial=8))
         assert run.info.storage == storage
     assert not (tmp_path / "run" / "run.db").exists()
 

@@ -8,6 +8,7 @@ import pytest
 from mltune.errors import UsageError
 from mltune.measurement.measurement import Measurement, Phase
 from mltune.run.csv_table import write_table
+from mltune.run.measurements import Measurements
 from mltune.run.table_store import TableStore
 
 Make = Callable[..., Measurement]
@@ -22,28 +23,20 @@ def path(tmp_path: Path, make: Make) -> Path:
 
 def test_a_table_answers_as_a_database_does(path: Path, make: Make) -> None:
     first, last, searched = make(id=5), make(id=7, trial=4, phase=Phase.FINAL), make(id=9, trial=4)
-    with TableStore(path) as store:
-        assert store.measurements() == [first, last, searched]
-        assert store.measurements(Phase.FINAL) == [last]
-        assert store.salvage(Phase.SEARCH) == ([first, searched], [])
-        assert store.trial(4) == [searched]
-        assert store.get(7) == last
-        assert (store.count(), store.count(Phase.FINAL)) == (3, 1)
-        assert store.where == str(path)
+    table: Measurements = TableStore(path)
+
+    assert table.measurements() == [first, last, searched]
+    assert table.measurements(Phase.FINAL) == [last]
+    assert table.salvage(Phase.SEARCH) == ([first, searched], [])
+    assert table.get(7) == last
+    assert (table.count(), table.count(Phase.FINAL)) == (3, 1)
 
 
-def test_what_it_lacks_and_what_it_refuses_is_one_line(
-    path: Path, tmp_path: Path, make: Make
-) -> None:
+def test_what_it_lacks_is_one_line(path: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv.gz"
     write_table([], empty)
-    with TableStore(path) as store, TableStore(empty) as nothing:
-        with pytest.raises(
-            UsageError, match=r"table\.csv\.gz: no measurement 1 \(it has 5 to 9\)"
-        ):
-            store.get(1)
-        with pytest.raises(UsageError, match=r"no measurement 1 \(it has none\)"):
-            nothing.get(1)
-        with pytest.raises(UsageError, match="opened for reading only"):
-            store.add(make())
-        assert nothing.count() == 0
+    with pytest.raises(UsageError, match=r"table\.csv\.gz: no measurement 1 \(it has 5 to 9\)"):
+        TableStore(path).get(1)
+    with pytest.raises(UsageError, match=r"no measurement 1 \(it has none\)"):
+        TableStore(empty).get(1)
+    assert TableStore(empty).count() == 0

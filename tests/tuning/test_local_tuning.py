@@ -118,7 +118,7 @@ def test_a_search_for_a_library_that_was_cut_off_goes_on_as_if_it_was_not(
     def work(folder: Path, before: Sequence[Measurement]) -> list[Measurement]:
         with Run.create(folder, info) as run:
             for row in before:
-                run.store.add(row)
+                run.database.add(row)
             runner = FormulaRunner(info.device, [make(0, 8, 1.0)])
             study = Asked(GuidedSampler(space, 0, (1, 1, 1)), 3).study
             LocalTuning(run, runner, study).search(16)
@@ -207,7 +207,7 @@ def test_leaders_meet_on_many_sizes_where_they_may_win_also_after_a_kill(
     def work(folder: Path, before: Sequence[Measurement]) -> list[Measurement]:
         with Run.create(folder, info) as run:
             for row in before:
-                run.store.add(row)
+                run.database.add(row)
             runner = FormulaRunner(info.device, [make(0, 8, 1.0)])
             study = Asked(GuidedSampler(space, 0, (1, 1, 1)), 3).study
             tuning = LocalTuning(run, runner, study)

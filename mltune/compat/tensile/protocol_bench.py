@@ -142,7 +142,7 @@ class ProtocolBench:
             self._show(pace.progress(*self._state(step)))
 
         def keep(row: Measurement) -> Measurement:
-            self._note(row := self._run.store.add(row))
+            self._note(row := self._run.database.add(row))
             return row
 
         problems = {problem for job in lacking for problem in job.problems}
