@@ -18,6 +18,7 @@ from mltune.kernel.build_options import check_build_options
 from mltune.kernel.limits import NO_LIMITS, Limits
 from mltune.kernel.passes import Area, Part, Pass, extents
 from mltune.problem import Contraction, Problem
+from mltune.problem.size import MAX_EXTENT
 from mltune.space.config import Config
 from mltune.space.expression import evaluate
 
@@ -158,8 +159,9 @@ class Kernel:
             compute_units: of the device; kernels whose work-groups walk need them.
 
         Raises:
-            UsageError: when the problem is of another type, outside of the kernel's limits, or not
-                contiguous along a matrix's first index.
+            UsageError: when the problem is of another type, outside of the kernel's limits, not
+                contiguous along a matrix's first index, or has sums or batches too long for the
+                kernel's integers.
         """
         canonical = problem.canonical()
         if canonical.contraction != self.contraction:
@@ -176,6 +178,11 @@ class Kernel:
                         f"kernel {self.name} needs unit stride along {tensor.upper()}"
                     )
         reach = extents(canonical, compute_units)
+        for letter, what in (("l", "terms of a sum"), ("z", "products in a batch")):
+            if reach[letter] > MAX_EXTENT:  # kernels count them in 32 bits
+                raise UsageError(
+                    f"kernel {self.name} takes at most {MAX_EXTENT} {what}, got {reach[letter]}"
+                )
         sizes = self.geometry.global_sizes
         return Launch(
             grids=tuple(

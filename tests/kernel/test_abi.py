@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyopencl as cl
 import pytest
 
-from mltune.errors import UnsupportedError
+from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import Kernel, abi
 from mltune.kernel.abi import Kind
 from mltune.kernel.families import FAMILIES
@@ -100,3 +100,21 @@ def test_a_launch_is_computed_exactly_beyond_64_bits() -> None:
     reach = extents(huge, 1)
 
     assert evaluate(kernel.geometry.scratch_bytes, reach) == 3 * 4 * 2**62 * reach["z"] > 2**64
+
+
+@pytest.mark.parametrize(
+    ("einsum", "sizes", "words"),
+    [
+        ("mkl,nkl->mn", (1, 1, 2**16, 2**15), "2147483647 terms of a sum, got 2147483648"),
+        ("abmk,abkn->abmn", (1, 1, 2**15, 2**16, 1), "products in a batch, got 2147483648"),
+    ],
+)
+def test_more_than_32_bits_can_count_is_refused(
+    einsum: str, sizes: tuple[int, ...], words: str
+) -> None:
+    kernel = _kernel(Contraction.from_einsum(Precision.SINGLE, einsum), "plain")
+    halved = (1, 1, sizes[2] // 2, *sizes[3:])
+
+    assert kernel.launch(Problem(contraction=kernel.contraction, sizes=halved)).grids
+    with pytest.raises(UsageError, match=f"takes at most .*{words}"):
+        kernel.launch(Problem(contraction=kernel.contraction, sizes=sizes))
