@@ -116,7 +116,9 @@ static void begin_child(void) { /* a child counts into a table of its own */
     atomic_store(&table, NULL);
 }
 
-static uint64_t word(uint64_t low, uint64_t high) { return (low & 0xffffffffu) | high << 32; }
+/* The reader skips a size that fills 32 bits, and a batch of 0. */
+static inline uint64_t side(uint64_t size) { return size < 0xffffffffu ? size : 0xffffffffu; }
+static inline uint64_t batch_of(uint64_t size) { return (size < BATCHED ? size : 0) | BATCHED; }
 
 typedef struct {
     uint64_t words[3];
@@ -127,7 +129,7 @@ static inline Key key_of(int interface, char precision, int row_major, int trans
     return (Key){{(uint64_t)(interface | (row_major ? ROW_MAJOR : 0)) | (uint64_t)precision << 8 |
                       (uint64_t)(trans_a & 0xff) << 16 | (uint64_t)(trans_b & 0xff) << 24 |
                       batch << 32,
-                  word(m, n), k & 0xffffffffu}};
+                  side(m) | side(n) << 32, side(k)}};
 }
 
 static inline uint64_t hash_of(Key key) {
@@ -459,7 +461,7 @@ BLAS_NAMES(z)
                     void **queue, void **event),                                                  \
                    (order, ta, tb, m, n, k, alpha, a, ao, lda, b, bo, ldb, beta, c, co, ldc,      \
                     batch, queue, event),                                                         \
-                   CLBLAST_ENTRY(LETTER, batch | BATCHED), QUEUE_OF(queue))
+                   CLBLAST_ENTRY(LETTER, batch_of(batch)), QUEUE_OF(queue))
 #define CLBLAST_STRIDED(ID, SYMBOL, LETTER, SCALAR)                                               \
     COUNTED_STATUS(ID, SYMBOL,                                                                    \
                    (int order, int ta, int tb, size_t m, size_t n, size_t k, SCALAR alpha,        \
@@ -468,7 +470,7 @@ BLAS_NAMES(z)
                     size_t batch, void **queue, void **event),                                    \
                    (order, ta, tb, m, n, k, alpha, a, ao, lda, sa, b, bo, ldb, sb, beta, c, co,   \
                     ldc, sc, batch, queue, event),                                                \
-                   CLBLAST_ENTRY(LETTER, batch | BATCHED), QUEUE_OF(queue))
+                   CLBLAST_ENTRY(LETTER, batch_of(batch)), QUEUE_OF(queue))
 
 /* The names of C++: of real types, T is the third thing that a name refers back to. */
 #define CPP_HEAD "EENS_10StatusCodeENS_6LayoutENS_9TransposeE"

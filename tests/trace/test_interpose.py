@@ -283,3 +283,22 @@ int main(void) {
 
     assert _counts(seen) == {("sgemm_nn", "4x4x4", "cblas"): 1}
     assert seen.skipped == 4
+
+
+def test_a_size_beyond_32_bits_is_not_taken_for_what_is_left_of_it(traced: Traced) -> None:
+    seen = traced(r"""
+static int strided(size_t m, size_t batch) {
+    Double2 alpha = {1, 2}, beta = {3, 4};
+    return CLBlastZgemmStridedBatched(102, 111, 111, m, 5, 6, alpha, 0, 0, 8, 9, 0, 0, 8, 9, beta,
+                                      0, 0, 8, 9, batch, 0, (void *)5);
+}
+int main(void) {
+    size_t beyond = (size_t)1 << 32;
+    return strided(beyond + 64, 3) || strided(64, beyond + 3) || strided(64, beyond / 2 + 3) ||
+           CLBlastHgemm(102, 111, 111, 4, 5, beyond + 6, 0x3c00, 0, 0, 8, 0, 0, 8, 7, 0, 0, 8, 0,
+                        0) ||
+           strided(64, 3) || real_calls != 5;
+}""")
+
+    assert _counts(seen) == {("zgemm_nn_batched", "64x5x6x3", "clblast"): 1}
+    assert seen.skipped == 4
