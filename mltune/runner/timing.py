@@ -134,7 +134,8 @@ def sample(
     while (
         len(seconds) < plan.most_samples
         and spread(seconds) > plan.tolerance
-        and extra + plan.samples * sampler.pace <= min(plan.extra_seconds, seconds_left)
+        and extra + plan.samples * sampler.batch * sampler.pace
+        <= min(plan.extra_seconds, seconds_left)
     ):
         more = take(min(plan.samples, plan.most_samples - len(seconds)))
         extra += math.fsum(more) * sampler.batch

@@ -108,6 +108,18 @@ def test_a_tiny_kernel_is_launched_several_times_a_sample() -> None:
     assert len(device.launches) == 21 + 7 * 10
 
 
+def test_more_samples_of_a_tiny_kernel_take_the_time_of_all_their_launches() -> None:
+    def noisy(number: int) -> float:
+        return 2e-6 * (1 + 0.1 * (number // 10 % 3))
+
+    def samples(extra_seconds: float) -> int:
+        device = FakeDevice(noisy)
+        return len(sample(device.launch, plan(extra_seconds=extra_seconds), tick_seconds=1e-6))
+
+    assert samples(1e-4) == 7  # seven of ten launches take 1.4e-4
+    assert samples(2e-4) == 14
+
+
 def test_caches_are_emptied_before_every_launch_where_that_is_wanted() -> None:
     device = FakeDevice(lambda _: 2e-6)
 
