@@ -7,7 +7,8 @@ enqueues everything: one launch, and then sequences of which only the last launc
 A sample is the time from one event to the next, less what an event adds (2.6 us there), divided
 by the launches.
 
-If the host was so slow that the device may have waited for it, the samples are taken again.
+If the host was so slow that the device may have waited for it, the samples are taken again, up to
+four times in all. The last ones count, even if they are no better: they may be too long.
 """
 
 from __future__ import annotations
@@ -103,7 +104,10 @@ class Sequences:
     def spans(
         self, count: int, batch: int, check: Callable[[], Timed] | None = None
     ) -> list[float]:
-        """Return the seconds of sequences of `batch` launches, each with its event."""
+        """Return the seconds of sequences of `batch` launches, each with its event.
+
+        After `_TRIES` they may hold times in which the device waited for the host.
+        """
         for _ in range(_TRIES):
             host = _MARGIN * self._host
             # The host has to be ahead by one sequence, and where it is slower, at the end, too.
