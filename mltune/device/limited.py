@@ -7,12 +7,12 @@ may be tried that exceeds the limits. Such a launch is refused, though the drive
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from mltune.device.device import Device
 from mltune.device.entry import DeviceEntry
+from mltune.device.named_kind import OtherDeviceKind
 from mltune.device_info import DeviceInfo, Probed
 from mltune.errors import UsageError
 
@@ -27,48 +27,21 @@ _FORM = (
 )
 
 
-class LimitedKind:
-    """`limited:LIMITS[:SPEC]`.
-
-    Args:
-        choose: returns the device that a text means.
-        open_device: opens it.
-    """
-
-    def __init__(
-        self, choose: Callable[[str], DeviceEntry], open_device: Callable[[DeviceEntry], Device]
-    ) -> None:
-        self._choose = choose
-        self._open_device = open_device
-
-    def entries(self) -> tuple[DeviceEntry, ...]:
-        """Return none, as limits have to be named."""
-        return ()
+class LimitedKind(OtherDeviceKind):
+    """`limited:LIMITS[:SPEC]`."""
 
     def find(self, spec: str) -> DeviceEntry:
         """Choose the device and its limits."""
-        limits, _, _ = spec.partition(":")
-        whole = self._whole(spec)
+        if not spec.partition(":")[0]:
+            raise UsageError(f"device: expected {_FORM}")
+        limits, whole = self._parts(spec)
         info = limited(whole.info, limits)
         return replace(whole, kind="limited", number=f"limited:{spec}", info=info)
 
-    def examine(self, entry: DeviceEntry) -> DeviceEntry:
-        """Return it unchanged, as it was examined when it was chosen."""
-        return entry
-
     def open(self, entry: DeviceEntry) -> Device:
         """Open the device with these limits."""
-        whole = self._whole(entry.number.partition(":")[2])
+        _, whole = self._parts(entry.number.partition(":")[2])
         return self._open_device(replace(whole, info=entry.info))
-
-    def prepare_process(self) -> None:
-        """Do nothing, as every kind is called."""
-
-    def _whole(self, spec: str) -> DeviceEntry:
-        limits, _, device = spec.partition(":")
-        if not limits:
-            raise UsageError(f"device: expected {_FORM}")
-        return self._choose(device or "auto")
 
 
 def limited(info: DeviceInfo, limits: str) -> DeviceInfo:

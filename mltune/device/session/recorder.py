@@ -6,7 +6,7 @@ kind. This is slow, but complete.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from mltune.device.device import Buffer, Device, Execution, Program
 from mltune.device.entry import DeviceEntry
 from mltune.device.errors import BuildError, DeviceLostError, LaunchError
 from mltune.device.inspection import Inspection
+from mltune.device.named_kind import OtherDeviceKind
 from mltune.device.session.session import (
     ROLES,
     SessionWriter,
@@ -343,43 +344,17 @@ def _changed(before: Array, after: Array) -> list[tuple[int, int]]:
     ]
 
 
-class RecordKind:
-    """`record:FILE[:SPEC]`.
-
-    Args:
-        choose: returns the device that a text means.
-        open_device: opens it.
-    """
-
-    def __init__(
-        self, choose: Callable[[str], DeviceEntry], open_device: Callable[[DeviceEntry], Device]
-    ) -> None:
-        self._choose = choose
-        self._open_device = open_device
-
-    def entries(self) -> tuple[DeviceEntry, ...]:
-        """Return none, as a file has to be named."""
-        return ()
+class RecordKind(OtherDeviceKind):
+    """`record:FILE[:SPEC]`."""
 
     def find(self, spec: str) -> DeviceEntry:
         """Choose the device to record."""
-        return replace(self._recorded(spec), kind="record", number=f"record:{spec}")
-
-    def examine(self, entry: DeviceEntry) -> DeviceEntry:
-        """Return it unchanged, as it was examined when it was chosen."""
-        return entry
+        if not spec.partition(":")[0]:
+            raise UsageError("device: expected record:FILE or record:FILE:DEVICE, got no file")
+        _, recorded = self._parts(spec)
+        return replace(recorded, kind="record", number=f"record:{spec}")
 
     def open(self, entry: DeviceEntry) -> RecordingDevice:
         """Open the device to record, and the file."""
-        spec = entry.number.partition(":")[2]
-        path, _, _ = spec.partition(":")
-        return RecordingDevice(self._open_device(self._recorded(spec)), SessionWriter(Path(path)))
-
-    def prepare_process(self) -> None:
-        """Do nothing, as every kind is called."""
-
-    def _recorded(self, spec: str) -> DeviceEntry:
-        path, _, device = spec.partition(":")
-        if not path:
-            raise UsageError("device: expected record:FILE or record:FILE:DEVICE, got no file")
-        return self._choose(device or "auto")
+        path, recorded = self._parts(entry.number.partition(":")[2])
+        return RecordingDevice(self._open_device(recorded), SessionWriter(Path(path)))

@@ -15,6 +15,7 @@ from mltune.device.comparison import Expected
 from mltune.device.entry import DeviceEntry
 from mltune.device.errors import BuildError, DeviceLostError, LaunchError
 from mltune.device.limits import check_launch, check_size
+from mltune.device.named_kind import NamedKind
 from mltune.device.on_host import HostInspection
 from mltune.device.session.memory import HostBuffer, HostMemory
 from mltune.device.session.session import (
@@ -228,28 +229,17 @@ def _apply(effect: Effect, buffers: dict[str, HostBuffer | None]) -> None:
             buffer.whole[first:last] = data[first - begin : last - begin]
 
 
-class ReplayKind:
+class ReplayKind(NamedKind):
     """`replay:FILE`."""
-
-    def entries(self) -> tuple[DeviceEntry, ...]:
-        """Return none, as a file has to be named."""
-        return ()
 
     def find(self, spec: str) -> DeviceEntry:
         """Read the file."""
         return DeviceEntry("replay", f"replay:{spec}", _session(spec).info)
 
-    def examine(self, entry: DeviceEntry) -> DeviceEntry:
-        """Return it unchanged, as there is nothing to examine."""
-        return entry
-
     def open(self, entry: DeviceEntry) -> ReplayDevice:
         """Open the recorded device."""
         name = entry.number.partition(":")[2]
         return ReplayDevice(_session(name), name)
-
-    def prepare_process(self) -> None:
-        """Do nothing."""
 
 
 @lru_cache(maxsize=1)
