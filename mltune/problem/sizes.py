@@ -45,7 +45,7 @@ def _part(part: str) -> tuple[Size, ...]:
     if part not in suites:
         raise UsageError(
             f"sizes: '{part}' is neither MxNxK nor a file nor a suite "
-            f"({meant(part.lower(), suites)}suites: {', '.join(sorted(suites))})"
+            f"({meant(part.lower(), suites)}suites: {', '.join(suite_names())})"
         )
     return _suite(*suites[part])
 

@@ -33,12 +33,12 @@ def key_of(problem: Problem, seed: int, tensor: str) -> int:
     return int(words.generate_state(1, np.uint64)[0])
 
 
-def drawn(key: int, dtype: str, count: int, first: int = 0) -> Array:
-    """Return `count` numbers of a stream, from number `first` on."""
+def drawn(key: int, dtype: str, count: int) -> Array:
+    """Return the first `count` numbers of a stream."""
     numbers = np.empty(count, dtype)
     for begin in range(0, count, _BLOCK):
         end = min(begin + _BLOCK, count)
-        numbers[begin:end] = drawn_at(key, dtype, np.arange(first + begin, first + end))
+        numbers[begin:end] = drawn_at(key, dtype, np.arange(begin, end))
     return numbers
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import MutableMapping
 
 _BINDING = "POCL_AFFINITY"
 
 
-def keep_threads_apart(environment: MutableMapping[str, str] = os.environ) -> None:
+def keep_threads_apart() -> None:
     """Let PoCL bind each thread to a core; to be called before it starts its threads.
 
     Otherwise two threads often wake on the same core and stay there for a small kernel's whole
@@ -17,4 +16,4 @@ def keep_threads_apart(environment: MutableMapping[str, str] = os.environ) -> No
     """
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
     if allowed == set(range(os.cpu_count() or 0)):
-        environment.setdefault(_BINDING, "1")
+        os.environ.setdefault(_BINDING, "1")
