@@ -45,11 +45,10 @@ from itertools import groupby
 
 from mltune.kernel.passes import Area, Pass
 from mltune.problem import Contraction, Problem
+from mltune.problem.contraction import LETTERS
 from mltune.space.expression import Name, Node, Number, Operation, chain, evaluate, names
 
 COUNTER_BYTES = 4  # an uint
-
-_LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
 
 
 class Kind(Enum):
@@ -224,9 +223,9 @@ def tensor_indices(contraction: Contraction, tensor: str) -> tuple[int, ...]:
 
 def stride_name(tensor: str, index: int) -> str:
     """The name of the argument for a stride."""
-    return f"stride_{tensor}_{_LETTERS[index]}"
+    return f"stride_{tensor}_{LETTERS[index]}"
 
 
 def extent_name(index: int) -> str:
     """The name of the argument for an extent, of a contraction that is no GEMM."""
-    return f"extent_{_LETTERS[index]}"
+    return f"extent_{LETTERS[index]}"

@@ -17,7 +17,9 @@ from mltune.problem.compute_type import ComputeType
 from mltune.problem.epilogue import NO_EPILOGUE, Activation, Epilogue
 from mltune.problem.precision import Precision
 
-_LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
+LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
+"""The names of the indices, by number."""
+
 _ACTIVATIONS = "|".join(each.name for each in Activation if each is not Activation.NONE)
 _COMPUTE_TYPES = "|".join(each.name for each in ComputeType if each is not ComputeType.FULL)
 _NAME = re.compile(
@@ -61,9 +63,9 @@ class Contraction:
                 raise UsageError(f"contraction: an index stands twice in {name}: {list(assigned)}")
         used = in_a | in_b
         total = max(used, default=-1) + 1
-        if self.num_indices_c < 0 or total > len(_LETTERS) or min(used, default=0) < 0:
+        if self.num_indices_c < 0 or total > len(LETTERS) or min(used, default=0) < 0:
             raise UsageError(
-                f"contraction: index numbers must be 0 to {len(_LETTERS) - 1}, got "
+                f"contraction: index numbers must be 0 to {len(LETTERS) - 1}, got "
                 f"A {list(self.index_assignments_a)}, B {list(self.index_assignments_b)}"
             )
         for index in range(max(total, self.num_indices_c)):
@@ -202,16 +204,16 @@ class Contraction:
 
         A compute type and an epilogue follow: `Cij_Aik_Bkj_SB_TF32_BIASj_RELU`.
         """
-        c = "".join(_LETTERS[: self.num_indices_c])
-        a = "".join(_LETTERS[index] for index in self.index_assignments_a)
-        b = "".join(_LETTERS[index] for index in self.index_assignments_b)
+        c = "".join(LETTERS[: self.num_indices_c])
+        a = "".join(LETTERS[index] for index in self.index_assignments_a)
+        b = "".join(LETTERS[index] for index in self.index_assignments_b)
         conjugate = ("C" if self.conjugate_a else "", "C" if self.conjugate_b else "")
         letter = self.precision.letter.upper()
         name = f"C{c}_A{a}{conjugate[0]}_B{b}{conjugate[1]}_{letter}B"
         if self.rounds:
             name += f"_{self.compute.name}"
         if self.epilogue.bias is not None:
-            name += f"_BIAS{_LETTERS[self.epilogue.bias]}"
+            name += f"_BIAS{LETTERS[self.epilogue.bias]}"
         if self.epilogue.activation is not Activation.NONE:
             name += f"_{self.epilogue.activation.name}"
         return name
@@ -227,17 +229,17 @@ class Contraction:
         if match is None:
             raise UsageError(f"contraction: '{name}' is no name such as Cij_Aik_Bkj_SB")
         c, a, conjugate_a, b, conjugate_b, letter, compute, bias, activation = match.groups()
-        if c != _LETTERS[: len(c)]:
-            raise UsageError(f"contraction: C's letters must be {_LETTERS[: len(c)]}, got {c}")
+        if c != LETTERS[: len(c)]:
+            raise UsageError(f"contraction: C's letters must be {LETTERS[: len(c)]}, got {c}")
         return cls(
             precision=Precision(letter.lower()),
-            index_assignments_a=tuple(_LETTERS.index(index) for index in a),
-            index_assignments_b=tuple(_LETTERS.index(index) for index in b),
+            index_assignments_a=tuple(LETTERS.index(index) for index in a),
+            index_assignments_b=tuple(LETTERS.index(index) for index in b),
             num_indices_c=len(c),
             conjugate_a=bool(conjugate_a),
             conjugate_b=bool(conjugate_b),
             epilogue=Epilogue(
-                _LETTERS.index(bias) if bias else None, Activation[activation or "NONE"]
+                LETTERS.index(bias) if bias else None, Activation[activation or "NONE"]
             ),
             compute=ComputeType[compute or "FULL"],
         )
@@ -270,9 +272,9 @@ class Contraction:
 
     def einsum(self) -> str:
         """Return the einsum string for arrays whose last axis has the shortest stride."""
-        c = _LETTERS[: self.num_indices_c][::-1]
-        a = "".join(_LETTERS[index] for index in reversed(self.index_assignments_a))
-        b = "".join(_LETTERS[index] for index in reversed(self.index_assignments_b))
+        c = LETTERS[: self.num_indices_c][::-1]
+        a = "".join(LETTERS[index] for index in reversed(self.index_assignments_a))
+        b = "".join(LETTERS[index] for index in reversed(self.index_assignments_b))
         return f"{a},{b}->{c}"
 
     def to_json(self) -> dict[str, Any]:

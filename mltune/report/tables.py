@@ -237,11 +237,11 @@ def measurement_data(
         "configs": [configs[name] for name in kernels.all],
         "replay": replay,
         "measured": {each.name: each.is_measured for each in sources},
-        "sources": _packed({each.name: each.text for each in sources}),
+        "sources": _compressed({each.name: each.text for each in sources}),
     }
 
 
-def _packed(texts: Mapping[str, str]) -> str:
+def _compressed(texts: Mapping[str, str]) -> str:
     """Return JSON, compressed by zlib, in base64, which every browser can unpack."""
     return base64.b64encode(zlib.compress(json.dumps(texts).encode(), 9)).decode()
 

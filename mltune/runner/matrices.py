@@ -5,7 +5,6 @@ In batch, rows and columns the first of several indices is the fastest.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mltune.device import Buffer, Matrices
-from mltune.problem import Problem
+from mltune.problem import Problem, packed
 from mltune.runner.data import Array, Layout
 from mltune.runner.generator import drawn_at, key_of
 from mltune.runner.operand import Operand
@@ -88,14 +87,14 @@ class Views:
         )
         wide = "complex128" if contraction.precision.is_complex else "float64"
         count = problem.m * problem.n * problem.batch
-        packed = Matrices(buffer=right, dtype=wide, first=0, rows=((count, 1),))
+        result = Matrices(buffer=right, dtype=wide, first=0, rows=((count, 1),))
         return cls(
             a=view("a", whole_a, problem.strides_a, rows, terms),
             b=view("b", whole_b, problem.strides_b, columns, terms),
             b_turned=view("b", whole_b, problem.strides_b, terms, columns),
             c=view("c", elements(problem, "c", c, 0), problem.strides_c, rows, columns),
-            right=view("c", packed, _packed(problem.extents("c")), rows, columns),
-            result=packed,
+            right=view("c", result, packed(problem.extents("c")), rows, columns),
+            result=result,
         )
 
 
@@ -108,7 +107,7 @@ class Stream:
         self._dtype = problem.contraction.precision.dtype
         self._wide = np.complex128 if problem.contraction.precision.is_complex else np.float64
         self._conjugate = getattr(problem.contraction, f"conjugate_{tensor}", False)
-        steps = _packed(problem.extents(tensor))
+        steps = packed(problem.extents(tensor))
         self._steps = dict(zip(_assigned(problem, tensor), steps, strict=True))
 
     def place(self, indices: Sequence[int], number: Any) -> Any:
@@ -149,10 +148,6 @@ def _assigned(problem: Problem, tensor: str) -> Sequence[int]:
         return range(problem.contraction.num_indices_c)
     assigned: tuple[int, ...] = getattr(problem.contraction, f"index_assignments_{tensor}")
     return assigned
-
-
-def _packed(extents: Sequence[int]) -> list[int]:
-    return [math.prod(extents[:place]) for place in range(len(extents))]
 
 
 def _merged(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
