@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,8 +175,7 @@ def grow_all(
     """Fit a tree for each greatest depth up to the shape's: the deepest one, cut off there.
 
     The classifier gets the rank of each feature among the training values: small whole numbers,
-    which float32 holds exactly. A threshold between two ranks becomes the geometric mean of the
-    two values beside it, rounded down.
+    which float32 holds exactly.
     """
     from sklearn.tree import DecisionTreeClassifier  # takes a second to load
 
@@ -195,10 +195,36 @@ def grow_all(
     # Its checks are not needed: there are no gaps, and the type is right.
     model.fit(ranks[sizes], labels, sample_weight=claims[sizes, labels], check_input=False)
     fitted = model.tree_
+    best, thresholds = _nodes(fitted, values, ranks, costs, weights)
 
+    def build(node: int, left: int) -> Tree:
+        if left == 0 or node not in thresholds:
+            return best[node]
+        low = build(int(fitted.children_left[node]), left - 1)
+        high = build(int(fitted.children_right[node]), left - 1)
+        if low == high:
+            return low
+        return Split(shape.asked[fitted.feature[node]], thresholds[node], low, high)
+
+    return {depth: build(0, depth) for depth in depths}
+
+
+def _nodes(
+    fitted: Any,
+    values: NDArray[np.int64],
+    ranks: NDArray[np.float32],
+    costs: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> tuple[dict[int, Leaf], dict[int, int]]:
+    """Return the best kernel at each node of a classifier, and the thresholds of those inside.
+
+    A kernel's cost at a node is the mean over its sizes, and `PRIOR_SIZES` more of the node above.
+    A threshold between two ranks becomes the geometric mean of the two values beside it, rounded
+    down.
+    """
     best: dict[int, Leaf] = {}
     thresholds: dict[int, int] = {}
-    ahead = [(0, np.arange(len(table.sizes)), weights @ costs / weights.sum())]
+    ahead = [(0, np.arange(len(costs)), weights @ costs / weights.sum())]
     while ahead:
         node, inside, parent = ahead.pop()
         weight = weights[inside]
@@ -213,17 +239,7 @@ def grow_all(
         thresholds[node] = math.isqrt(int(below) * int(above))
         ahead.append((int(fitted.children_left[node]), low_rows, expected))
         ahead.append((int(fitted.children_right[node]), high_rows, expected))
-
-    def build(node: int, left: int) -> Tree:
-        if left == 0 or node not in thresholds:
-            return best[node]
-        low = build(int(fitted.children_left[node]), left - 1)
-        high = build(int(fitted.children_right[node]), left - 1)
-        if low == high:
-            return low
-        return Split(shape.asked[fitted.feature[node]], thresholds[node], low, high)
-
-    return {depth: build(0, depth) for depth in depths}
+    return best, thresholds
 
 
 @lru_cache(maxsize=KEPT)
