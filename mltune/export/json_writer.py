@@ -15,11 +15,12 @@ from mltune.export.statement import statement
 from mltune.kernel import Kernel
 from mltune.kernel.abi import Argument
 from mltune.kernel.passes import Pass
+from mltune.kernel.two_step_build import needs_two_steps
 from mltune.selector import Selector
 from mltune.selector.json import selector_data
 
 FORMAT = "mltune library"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 DIALECT = Dialect(templates={"ceil_div": "ceil_div({0}, {1})", "max": "max({0}, {1})"})
 """The expressions of space files."""
@@ -55,6 +56,7 @@ class JsonWriter:
                     "scratch": [asdict(area) for area in kernel.scratch],
                     "counters": kernel.counters,
                     "build_options": kernel.build_options,
+                    "two_steps": needs_two_steps(kernel.source),
                     "source": kernel.source,
                 }
                 for kernel in library.kernels

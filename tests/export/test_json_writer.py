@@ -1,10 +1,12 @@
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.selector.json import read_selector
+from tests.ptx_texts import TWO_STEPS
 
 Make = Callable[..., Library]
 
@@ -36,3 +38,16 @@ def test_the_document_has_the_selector_and_all_that_a_launch_needs(
         assert [area["copies"] for area in entry["scratch"]] == [a.copies for a in kernel.scratch]
     (tmp_path / "selector.json").write_text(json.dumps(data["selector"]))
     assert read_selector(tmp_path / "selector.json") == library.selector
+
+
+def test_the_document_says_which_kernels_are_built_in_two_steps(
+    tiled: Make, tmp_path: Path
+) -> None:
+    library = tiled("sgemm_nn")
+    first, last = library.kernels
+    kernels = (first, replace(last, source=last.source + TWO_STEPS))
+
+    (file,) = WRITERS["json"].write(library.selector, kernels, tmp_path)
+
+    built = [each["two_steps"] for each in json.loads(file.read_text())["kernels"]]
+    assert built == [False, True]
