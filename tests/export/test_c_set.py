@@ -133,6 +133,20 @@ def test_wrong_arguments_are_named_by_their_places(
     shared.mltune_release()
 
 
+def test_strides_of_matrices_that_are_not_read_may_be_of_any_size(
+    tiled: Make, compile_opencl: Build, opencl_environment: dict[str, str], tmp_path: Path
+) -> None:
+    files = sources(tiled, ("sgemm_nn",), tmp_path)
+    source = Path(__file__).with_name("strides.c")
+    program = compile_opencl(tmp_path / "strides", source, *files, f"-I{tmp_path}")
+
+    done = subprocess.run(
+        [program], capture_output=True, text=True, check=False, env=opencl_environment
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_program_of_the_page_on_exported_libraries_runs(
     tiled: Make, compile_opencl: Build, opencl_environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -1930,8 +1930,10 @@ int mltune_gemm(
     given.event = NULL;
     for (done = 0; done < batch && status == CL_SUCCESS; ++done) {
         status = launch_best(of, &problem, &given);
-        of_a.offset += stride_a;
-        of_b.offset += stride_b;
+        if (given.terms > 0) { /* else their strides were not checked, and may be of any size */
+            of_a.offset += stride_a;
+            of_b.offset += stride_b;
+        }
         of_c.offset += stride_c;
     }
     if (status == CL_SUCCESS && event != NULL)
