@@ -15,6 +15,7 @@ SCALARS = (0.0, 1.0, -0.5, 1.75)
 MOST_EXTENT = 60
 DTYPES = {"h": "float16", "s": "float32", "d": "float64", "c": "complex64", "z": "complex128"}
 NOT_HELD = 100_000
+BEGUN = 200_000
 
 Array = NDArray[Any]
 

@@ -27,6 +27,7 @@ SMALL: dict[str, int | str] = {
     "work_group_mapping": 1, "multiply_add": "expr", "vector_access": "cast",
 }  # fmt: skip
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
+FAILING = Path(__file__).with_name("failing.c")
 COMPILERS = ("gcc", "clang")
 SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
 
@@ -246,7 +247,7 @@ def compile_shared(opencl_loader: Path, compile_opencl: Build) -> Build:
     """Compile a shared library that this process loads, so without sanitizers."""
     compiler = shutil.which("gcc") or shutil.which("cc") or ""
 
-    def build(shared: Path, *files: Path) -> Path:
+    def build(shared: Path, *files: Path | str) -> Path:
         command: list[str | Path] = [compiler, *STRICT, "-O2", "-shared", "-fPIC", "-o", shared]
         command += [*files, opencl_loader]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -18,8 +18,8 @@ from mltune.export import SET_WRITERS
 from mltune.export.library import Library
 from mltune.export.library_set import LibrarySet
 from mltune.workflow.export import export_selectors
-from tests.export.conftest import COMPILERS, STRICT
-from tests.set_calls import NOT_HELD, check_set_calls
+from tests.export.conftest import COMPILERS, FAILING, STRICT
+from tests.set_calls import BEGUN, NOT_HELD, check_set_calls
 
 Make = Callable[..., Library]
 Build = Callable[..., Path]
@@ -130,6 +130,38 @@ def test_wrong_arguments_are_named_by_their_places(
     assert shared.mltune_sgemm_batched(*batch) == -21  # the two matrices C overlap
     batch[20] = size(100)
     assert shared.mltune_sgemm_batched(*batch) == -18  # the buffer ends in the second C
+    shared.mltune_release()
+
+
+def test_a_call_that_fails_half_way_says_so(
+    tiled: Make, compile_shared: Build, queue: cl.CommandQueue, tmp_path: Path
+) -> None:
+    files = [*sources(tiled, ("sgemm_nn", "sgemm_tt_batched"), tmp_path), FAILING]
+    shared = ctypes.CDLL(
+        str(compile_shared(tmp_path / "library.so", *files, "-Wl,--wrap=clEnqueueNDRangeKernel"))
+    )
+    left = ctypes.c_int.in_dll(shared, "launches_left")
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 3 * 100)
+    memory = ctypes.c_void_p(buffer.int_ptr)
+    size, one, zero = ctypes.c_int64, ctypes.c_float(1), ctypes.c_int64(0)
+    matrix = [memory, zero, size(10), size(100)]
+
+    def call(trans: bytes, batch: int, launches: int) -> int:
+        letters = [ctypes.c_char(letter) for letter in (b"c", trans, trans)]
+        given = [*letters, *[size(10)] * 3, size(batch), one, *matrix, *matrix, one, *matrix]
+        left.value = launches
+        code: int = shared.mltune_sgemm_batched(
+            *given, ctypes.c_void_p(queue.int_ptr), ctypes.c_uint32(0), None, None
+        )
+        queue.finish()
+        return code
+
+    passes = next(n for n in range(9) if call(b"n", 1, n) == 0)
+    assert passes > 1
+    error = -cl.status_code.OUT_OF_RESOURCES
+    for trans, launches in ((b"n", 3 * passes), (b"t", passes)):
+        codes = [call(trans, 3, n) for n in range(launches + 1)]
+        assert codes == [error, *[BEGUN + error] * (launches - 1), 0], trans
     shared.mltune_release()
 
 

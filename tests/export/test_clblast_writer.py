@@ -21,6 +21,7 @@ from mltune.export.library import Library
 from mltune.export.library_set import LibrarySet
 from mltune.problem import problem_type_name
 from mltune.problem.calls import parse_problem_types
+from tests.export.conftest import FAILING
 from tests.set_calls import DTYPES
 
 Make = Callable[..., Library]
@@ -53,19 +54,20 @@ def build(
     compile_opencl: object,  # skips where there are no headers
     opencl_loader: Path,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Callable[[Iterable[str]], Path]:
+) -> Callable[..., Path]:
     """Make a library that takes CLBlast's place, with warnings as errors."""
     for tool in NEEDS:
         if shutil.which(tool) is None:
             pytest.skip(f"needs {tool}")
 
-    def build(types: Iterable[str]) -> Path:
+    def build(types: Iterable[str], linker_flags: str = "") -> Path:
         folder = tmp_path_factory.mktemp("clblast")
         libraries = LibrarySet("mltune", tuple(tiled(each) for each in types))
         SET_WRITERS["clblast"].write(libraries, folder)
         linked = f"OPENCL_LIB={opencl_loader} -Wl,-rpath,{opencl_loader.parent}"
         done = subprocess.run(
-            ["make", "CFLAGS=-O1 -Werror", "CXXFLAGS=-O1 -Werror -Wshadow -Wconversion", linked],
+            ["make", "CFLAGS=-O1 -Werror", "CXXFLAGS=-O1 -Werror -Wshadow -Wconversion", linked,
+             f"LDFLAGS={linker_flags}"],
             cwd=folder, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -75,13 +77,19 @@ def build(
 
 
 @pytest.fixture(scope="session")
-def built(build: Callable[[Iterable[str]], Path]) -> Path:
+def built(build: Callable[..., Path]) -> Path:
     """A library in CLBlast's place, of a few problem types."""
     return build(TYPES)
 
 
 @pytest.fixture(scope="session")
-def built_for_all(build: Callable[[Iterable[str]], Path]) -> Path:
+def failing(build: Callable[..., Path]) -> Path:
+    """The same library, whose launches can be made to fail."""
+    return build(TYPES, f"-fPIC -x c {FAILING} -x none -Wl,--wrap=clEnqueueNDRangeKernel")
+
+
+@pytest.fixture(scope="session")
+def built_for_all(build: Callable[..., Path]) -> Path:
     """A library in CLBlast's place, of all problem types that CLBlast's tests call."""
     return build(ALL_TYPES)
 
@@ -171,6 +179,34 @@ class _Products:
         )
 
 
+def _call(
+    library: ctypes.CDLL,
+    kind: str,
+    precision: str,
+    products: _Products,
+    factors: tuple[list[float], list[float]],
+    event: ctypes.c_void_p,
+) -> int:
+    """Call CLBlast's function of a kind for all the products, and return its code."""
+    batch, held = products.batch, ctypes.c_void_p(products.queue.int_ptr)
+    given: list[Any] = [products.order, *products.trans, *map(ctypes.c_size_t, products.sizes)]
+    for index, place in enumerate((0, 0, 1)):
+        if index != 1:
+            each = [_factor(precision, x) for x in factors[place]]
+            given.append((type(each[0]) * batch)(*each) if kind == "Batched" else each[0])
+        stride = products.strides[index]
+        offsets = (ctypes.c_size_t * batch)(*(i * stride for i in range(batch)))
+        given.append(ctypes.c_void_p(products.buffers[index].int_ptr))
+        given.append(offsets if kind == "Batched" else ctypes.c_size_t(0))
+        given.append(ctypes.c_size_t(products.lds[index]))
+        given += [ctypes.c_size_t(stride)] if kind == "StridedBatched" else []
+    given += [ctypes.c_size_t(batch)] if "Batched" in kind else []
+    given += [ctypes.byref(held), ctypes.byref(event)]
+    given += [None] if kind == "WithTempBuffer" else []
+    code: int = getattr(library, f"CLBlast{precision.upper()}gemm{kind}")(*given)
+    return code
+
+
 KINDS = ("", "WithTempBuffer", "StridedBatched", "Batched")
 HELD = (
     ("s", COLUMN, (NO, NO)), ("s", ROW, (NO, NO)), ("s", ROW, (YES, YES)),
@@ -208,30 +244,68 @@ def test_calls_give_what_numpy_gives(
     alpha, beta = [1.5] * batch, [-0.5] * batch
     if kind == "Batched":
         alpha = [1.5, -1.0, 2.0]
-    factors = [[_factor(precision, x) for x in each] for each in (alpha, beta)]
-    event, held = ctypes.c_void_p(), ctypes.c_void_p(queue.int_ptr)
-    given: list[Any] = [order, *trans, *map(ctypes.c_size_t, products.sizes)]
-    for index, place in enumerate((0, 0, 1)):
-        if index != 1:
-            each = factors[place]
-            given.append((type(each[0]) * batch)(*each) if kind == "Batched" else each[0])
-        stride = products.strides[index]
-        offsets = (ctypes.c_size_t * batch)(*(i * stride for i in range(batch)))
-        given.append(ctypes.c_void_p(products.buffers[index].int_ptr))
-        given.append(offsets if kind == "Batched" else ctypes.c_size_t(0))
-        given.append(ctypes.c_size_t(products.lds[index]))
-        given += [ctypes.c_size_t(stride)] if kind == "StridedBatched" else []
-    given += [ctypes.c_size_t(batch)] if "Batched" in kind else []
-    given += [ctypes.byref(held), ctypes.byref(event)]
-    given += [None] if kind == "WithTempBuffer" else []
+    event = ctypes.c_void_p()
 
-    code = getattr(library, f"CLBlast{precision.upper()}gemm{kind}")(*given)
+    code = _call(library, kind, precision, products, (alpha, beta), event)
 
     assert code == 0
     cl.Event.from_int_ptr(event.value or 0, retain=False).wait()
     products.check(alpha, beta)
     tuned, forwarded = (now - then for now, then in zip(_counts(library), before, strict=True))
     assert (tuned, forwarded) == ((1, 0) if is_held else (0, 1))
+
+
+@pytest.mark.parametrize("trans", [(NO, NO), (YES, YES)])
+@pytest.mark.parametrize(
+    ("kind", "alpha"),
+    [("", [1.5]), ("StridedBatched", [1.5] * 3), ("Batched", [1.5] * 3), ("Batched", [1, 2, 3])],
+)
+def test_a_call_that_fails_half_way_is_not_computed_again(
+    kind: str,
+    trans: tuple[int, int],
+    alpha: list[float],
+    failing: Path,
+    real: str,
+    queue: cl.CommandQueue,
+) -> None:
+    del real
+    library = ctypes.CDLL(str(failing))
+    factors, rng = (alpha, [-0.5] * len(alpha)), random.Random(1)
+    left = ctypes.c_int.in_dll(library, "launches_left")
+    before = _counts(library)
+
+    for launches in range(1, 30):
+        left.value = launches
+        event = ctypes.c_void_p()
+        products = _Products(queue, rng, "s", COLUMN, trans, (33, 20, 17), len(alpha))
+        code = _call(library, kind, "s", products, factors, event)
+        if code == 0:
+            break
+        assert code == cl.status_code.OUT_OF_RESOURCES
+        queue.finish()
+
+    assert launches > 2
+    cl.Event.from_int_ptr(event.value or 0, retain=False).wait()
+    products.check(*factors)
+    tuned, forwarded = (now - then for now, then in zip(_counts(library), before, strict=True))
+    assert (tuned, forwarded) == (1, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_a_call_that_fails_before_it_begins_is_computed_by_clblast(
+    kind: str, failing: Path, real: str, queue: cl.CommandQueue
+) -> None:
+    del real
+    library = ctypes.CDLL(str(failing))
+    products = _Products(queue, random.Random(1), "s", COLUMN, (NO, NO), (33, 20, 17), 1)
+    ctypes.c_int.in_dll(library, "launches_left").value = 0
+    before, event = _counts(library), ctypes.c_void_p()
+
+    assert _call(library, kind, "s", products, ([1.5], [-0.5]), event) == 0
+
+    cl.Event.from_int_ptr(event.value or 0, retain=False).wait()
+    products.check([1.5], [-0.5])
+    assert _counts(library) == (before[0], before[1] + 1)
 
 
 def test_wrong_arguments_are_answered_by_clblast(

@@ -258,6 +258,30 @@ def test_a_kernel_that_is_not_built_waits_until_calls_pay_for_it(
     assert used[-1] == "B"
 
 
+def test_a_kernel_that_fails_before_it_begins_is_replaced_and_dropped(
+    program: Path, library: Library, path: Path, opencl_environment: dict[str, str]
+) -> None:
+    first = library.kernels[1].passes[0].entry
+
+    used = called(program, library, path, opencl_environment | {"FAILS": first}, 20, {"B": 100})
+
+    assert set(used) == {"A"}
+
+
+def test_a_kernel_that_fails_half_way_is_not_replaced(
+    program: Path, library: Library, path: Path, opencl_environment: dict[str, str]
+) -> None:
+    last = library.kernels[1].passes[-1].entry
+
+    done = subprocess.run(
+        [program, path, "20", *map(str, SIZE)],
+        capture_output=True, text=True, check=False, env=opencl_environment | {"FAILS": last},
+    )  # fmt: skip
+
+    begun = -cl.status_code.OUT_OF_RESOURCES
+    assert (done.returncode, done.stdout.splitlines()[-1], done.stderr) == (begun, last, "")
+
+
 def test_what_is_known_by_now_is_saved_at_the_end(
     call: Callable[..., list[str]], path: Path, library: Library
 ) -> None:

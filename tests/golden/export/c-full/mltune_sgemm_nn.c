@@ -313,11 +313,12 @@ typedef struct call {
     cl_uint num_events;
     const cl_event *wait_list;
     cl_event *event;
+    int begun; /* set by `launch`: whether it enqueued a pass, and so C may have changed */
 } call;
 
 /* Enqueue the passes that have work-items, with barriers between them if the queue is out of order. */
 static cl_int enqueue(const mltune_sgemm_nn_kernel *written, const cl_kernel *kernels,
-                      const mltune_sgemm_nn_launch *launch, const call *given, cl_event *events)
+                      const mltune_sgemm_nn_launch *launch, call *given, cl_event *events)
 {
     const cl_command_queue queue = given->queue;
     cl_event *const begun = events != NULL ? &events[0] : NULL;
@@ -354,6 +355,7 @@ static cl_int enqueue(const mltune_sgemm_nn_kernel *written, const cl_kernel *ke
                 i == last    ? ended
                 : i == first ? begun
                              : NULL);
+        given->begun |= status == CL_SUCCESS;
     }
     if (status == CL_SUCCESS && last >= 0 && events != NULL && given->event != NULL) {
         events[1] = *given->event;
@@ -381,7 +383,7 @@ static int inside(const matrix *x, int64_t batch, size_t element_bytes)
 
 /* Enqueue a kernel. `events` is NULL, or gets the events of the first pass (NULL if there is only one)
    and of the last; the caller releases both. */
-static cl_int launch(const mltune_sgemm_nn_kernel *written, const call *given, cl_event *events)
+static cl_int launch(const mltune_sgemm_nn_kernel *written, call *given, cl_event *events)
 {
     mltune_sgemm_nn_extents extents = {(uint64_t)given->c->length, (uint64_t)given->c->count,
                               given->terms > 0 ? (uint64_t)given->terms : 1,
@@ -392,6 +394,7 @@ static cl_int launch(const mltune_sgemm_nn_kernel *written, const call *given, c
     cl_int status;
     int i;
 
+    given->begun = 0;
     LOCK();
     status = kernels_for(given->queue, written, &kernels);
     if (status == CL_SUCCESS)
@@ -1359,9 +1362,9 @@ static void watch(const use *used, cl_int status, cl_event *events, double secon
     release_events(events);
 }
 
-/* Launch the best known kernel for a problem, or one to try. If that fails, launch the chosen one; if
-   that does not build, the first one that does. */
-static cl_int launch_best(const type *of, const mltune_sgemm_nn_problem *problem, const call *given)
+/* Launch the best known kernel for a problem, or one to try. If that fails before its first pass,
+   launch the chosen one; if that does not build, the first one that does. */
+static cl_int launch_best(const type *of, const mltune_sgemm_nn_problem *problem, call *given)
 {
     const int chosen = select_for(of, problem);
     cl_event events[2] = {NULL, NULL};
@@ -1378,7 +1381,7 @@ static cl_int launch_best(const type *of, const mltune_sgemm_nn_problem *problem
     status = launch(&of->kernels[used.number], given, used.is_try ? events : NULL);
     if (used.of != NULL)
         watch(&used, status, events, used.builds ? (double)(clock() - begun) / CLOCKS_PER_SEC : 0);
-    if (status != CL_SUCCESS && used.number != chosen)
+    if (status != CL_SUCCESS && !given->begun && used.number != chosen)
         status = launch(&of->kernels[chosen], given, NULL);
     for (i = 0; i < of->num_kernels && does_not_build(status); ++i)
         if (i != chosen)
@@ -1464,8 +1467,8 @@ int mltune_sgemm_nn_with(
     const matrix matrix_c = {c, offset_c, m, n, ldc, 0};
     const cl_float factors[] = {alpha, beta};
     const int64_t terms = alpha == 0 ? 0 : k; /* with 0, kernels do not read A and B */
-    const call given = {queue, &matrix_c, &matrix_a, &matrix_b, terms, problem.batch, &factors[0],
-                        &factors[1], sizeof factors[0], num_events, wait_list, event};
+    call given = {queue, &matrix_c, &matrix_a, &matrix_b, terms, problem.batch, &factors[0],
+                  &factors[1], sizeof factors[0], num_events, wait_list, event, 0};
 
     if (m < 0 || m > INT32_MAX)
         return -1;

@@ -551,11 +551,12 @@ typedef struct call {
     cl_uint num_events;
     const cl_event *wait_list;
     cl_event *event;
+    int begun; /* set by `launch`: whether it enqueued a pass, and so C may have changed */
 } call;
 
 /* Enqueue the passes that have work-items, with barriers between them if the queue is out of order. */
 static cl_int enqueue(const mltune_kernel *written, const cl_kernel *kernels,
-                      const mltune_launch *launch, const call *given, cl_event *events)
+                      const mltune_launch *launch, call *given, cl_event *events)
 {
     const cl_command_queue queue = given->queue;
     cl_event *const begun = events != NULL ? &events[0] : NULL;
@@ -592,6 +593,7 @@ static cl_int enqueue(const mltune_kernel *written, const cl_kernel *kernels,
                 i == last    ? ended
                 : i == first ? begun
                              : NULL);
+        given->begun |= status == CL_SUCCESS;
     }
     if (status == CL_SUCCESS && last >= 0 && events != NULL && given->event != NULL) {
         events[1] = *given->event;
@@ -619,7 +621,7 @@ static int inside(const matrix *x, int64_t batch, size_t element_bytes)
 
 /* Enqueue a kernel. `events` is NULL, or gets the events of the first pass (NULL if there is only one)
    and of the last; the caller releases both. */
-static cl_int launch(const mltune_kernel *written, const call *given, cl_event *events)
+static cl_int launch(const mltune_kernel *written, call *given, cl_event *events)
 {
     mltune_extents extents = {(uint64_t)given->c->length, (uint64_t)given->c->count,
                               given->terms > 0 ? (uint64_t)given->terms : 1,
@@ -630,6 +632,7 @@ static cl_int launch(const mltune_kernel *written, const call *given, cl_event *
     cl_int status;
     int i;
 
+    given->begun = 0;
     LOCK();
     status = kernels_for(given->queue, written, &kernels);
     if (status == CL_SUCCESS)
@@ -1606,9 +1609,9 @@ static void watch(const use *used, cl_int status, cl_event *events, double secon
     release_events(events);
 }
 
-/* Launch the best known kernel for a problem, or one to try. If that fails, launch the chosen one; if
-   that does not build, the first one that does. */
-static cl_int launch_best(const type *of, const mltune_problem *problem, const call *given)
+/* Launch the best known kernel for a problem, or one to try. If that fails before its first pass,
+   launch the chosen one; if that does not build, the first one that does. */
+static cl_int launch_best(const type *of, const mltune_problem *problem, call *given)
 {
     const int chosen = select_for(of, problem);
     cl_event events[2] = {NULL, NULL};
@@ -1625,7 +1628,7 @@ static cl_int launch_best(const type *of, const mltune_problem *problem, const c
     status = launch(&of->kernels[used.number], given, used.is_try ? events : NULL);
     if (used.of != NULL)
         watch(&used, status, events, used.builds ? (double)(clock() - begun) / CLOCKS_PER_SEC : 0);
-    if (status != CL_SUCCESS && used.number != chosen)
+    if (status != CL_SUCCESS && !given->begun && used.number != chosen)
         status = launch(&of->kernels[chosen], given, NULL);
     for (i = 0; i < of->num_kernels && does_not_build(status); ++i)
         if (i != chosen)
@@ -1834,6 +1837,12 @@ static mltune_problem problem_of(const type *of, const asked *wanted)
     return problem;
 }
 
+/* What a call returns; `begun` says whether C may have changed. */
+static int outcome(cl_int status, int begun)
+{
+    return status != CL_SUCCESS && begun ? MLTUNE_BEGUN - status : -status;
+}
+
 int mltune_gemm(
     char precision, char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
     int64_t batch, const void *alpha, cl_mem a, int64_t offset_a, int64_t lda, int64_t stride_a,
@@ -1851,7 +1860,7 @@ int mltune_gemm(
     matrix of_c = {c, offset_c, wanted.row_major ? n : m, wanted.row_major ? m : n, ldc, stride_c};
     mltune_problem problem;
     call given = {queue, &of_c, wanted.row_major ? &of_b : &of_a, wanted.row_major ? &of_a : &of_b,
-                  0, batch, alpha, beta, bytes, num_events, wait_list, event};
+                  0, batch, alpha, beta, bytes, num_events, wait_list, event, 0};
     cl_half halves[2];
     const type *of;
     int64_t done;
@@ -1924,8 +1933,10 @@ int mltune_gemm(
         given.beta = &halves[1];
     }
     problem = problem_of(of, &wanted);
-    if (of->batched || batch == 1)
-        return -launch_best(of, &problem, &given);
+    if (of->batched || batch == 1) {
+        status = launch_best(of, &problem, &given);
+        return outcome(status, given.begun);
+    }
     given.batch = 1;
     given.event = NULL;
     for (done = 0; done < batch && status == CL_SUCCESS; ++done) {
@@ -1938,7 +1949,7 @@ int mltune_gemm(
     }
     if (status == CL_SUCCESS && event != NULL)
         status = clEnqueueMarkerWithWaitList(queue, 0, NULL, event);
-    return -status;
+    return outcome(status, done > 1 || given.begun);
 }
 
 /* The number of a wrong argument in a function without the precision, and perhaps the batch. */

@@ -28,7 +28,8 @@ extern "C" {
 #endif
 
 enum {
-    MLTUNE_NOT_HELD = 100000 /* returned where the library has no kernels for a problem type */
+    MLTUNE_NOT_HELD = 100000, /* returned where the library has no kernels for a problem type */
+    MLTUNE_BEGUN = 200000     /* added to an OpenCL error if a part of C may have been computed */
 };
 
 /*
@@ -50,8 +51,10 @@ enum {
  *
  * Returns 0 on success; -i if argument i, counted from 1, is wrong (a buffer that is too small
  * for its matrix included); MLTUNE_NOT_HELD; and an OpenCL error code with its sign turned, above
- * 0, if OpenCL refuses. Where a kernel does not build for the device, the others of its problem
- * type are tried: 11 (CL_BUILD_PROGRAM_FAILURE) means that none of them does.
+ * 0, if OpenCL refuses. MLTUNE_BEGUN is added to that code if a part of the work was enqueued: C
+ * may have changed, so the call must not be repeated with it. Where a kernel does not build for the
+ * device, the others of its problem type are tried: 11 (CL_BUILD_PROGRAM_FAILURE) means that none of
+ * them does.
  *
  * May be called from any number of threads at once. The first call that needs a kernel on a
  * device builds it, meanwhile other calls wait.
