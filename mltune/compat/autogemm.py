@@ -11,12 +11,12 @@ from mltune.errors import UsageError
 from mltune.export.c.c_writer import (
     BUILD_HEADERS,
     TEMPLATES,
+    build_program,
     compact_files,
     geometry,
     launch_file,
     launch_values,
     source_array,
-    two_steps,
 )
 from mltune.export.c.text import literal
 from mltune.export.files import write_files
@@ -59,8 +59,11 @@ class FullCWriter:
         own = dict(self.user_kernels)
         sources = [own.get(kernel.name, kernel.source) for kernel in library.kernels]
         names = [f"{kernel.name}_SOURCE" for kernel in library.kernels]
-        values |= two_steps(sources) | {"geometry": geometry(library, names, sources)}
         name = library.name
+        values |= {
+            "build_program": build_program(sources, name, fetches=True),
+            "geometry": geometry(library, names, sources),
+        }
         for file, template in {
             f"{name}_kernels.c": "kernels.c.in",
             f"{name}_user_kernels.h": "user_kernels.h.in",

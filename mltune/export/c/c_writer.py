@@ -23,6 +23,7 @@ from mltune.kernel.two_step_build import needs_two_steps
 from mltune.selector import Reason, Selector
 
 TEMPLATES = Path(__file__).parent / "templates"
+_BUILD = TEMPLATES / "build_source.c.in"
 # Rows and columns (or the other way round) of each matrix, and a packed element's index.
 _EXTENTS = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
 _INDICES = {"a": ("i", "l"), "b": ("l", "j"), "c": ("i", "j")}
@@ -117,7 +118,7 @@ def _values(library: Library) -> dict[str, str]:
 def launch_values(
     library: Library,
     sources: Iterable[str],
-    build: Path = TEMPLATES / "build_source.c.in",
+    build: Path = _BUILD,
     *,
     types: str = "",
 ) -> dict[str, str]:
@@ -129,12 +130,12 @@ def launch_values(
         build: the template of the function that builds a kernel.
         types: the prefix of the types' names (default: the library's name).
     """
-    steps = two_steps(sources)
     prefix = types or library.name
     names = {"library": library.name, "types": prefix, "guard": prefix.upper()}
+    names["build_program"] = build_program(sources, prefix, fetches=build == _BUILD)
     names["binaries"] = fill(TEMPLATES / "binaries.c.in", names)
     names["learned_file"] = fill(TEMPLATES / "learned_file.c.in", names).rstrip("\n")
-    built = fill(build, names | steps).rstrip("\n")
+    built = fill(build, names).rstrip("\n")
     return {
         "launch": fill(
             TEMPLATES / "launch.c.in",
@@ -147,15 +148,25 @@ def launch_values(
     }
 
 
-def two_steps(sources: Iterable[str]) -> dict[str, str]:
-    """Return the code for kernels that are built in two steps, empty if there are none."""
-    if not any(map(needs_two_steps, sources)):
-        return {"two_steps": "", "build_again": ""}
-    return {
-        "two_steps": fill(TEMPLATES / "two_steps.c.in", {}) + "\n",
-        "build_again": "    if (status == CL_SUCCESS && written->two_steps)\n"
-        "        status = build_again(context, device, written->build_options, &program);\n",
-    }
+def build_program(sources: Iterable[str], types: str, *, fetches: bool) -> str:
+    """Return the code that builds a kernel's program from its source.
+
+    Args:
+        sources: of the kernels.
+        types: the prefix of the types' names.
+        fetches: whether the code that follows fetches the program's binary.
+    """
+    values = {"types": types, "binary_of": "", "two_steps": "", "build_again": ""}
+    in_two_steps = any(map(needs_two_steps, sources))
+    if fetches or in_two_steps:
+        values["binary_of"] = fill(TEMPLATES / "binary_of.c.in", {}) + "\n"
+    if in_two_steps:
+        values["two_steps"] = fill(TEMPLATES / "two_steps.c.in", {}) + "\n"
+        values["build_again"] = (
+            "    if (status == CL_SUCCESS && written->two_steps)\n"
+            "        status = build_again(context, device, options, program);\n"
+        )
+    return fill(TEMPLATES / "build_program.c.in", values)
 
 
 def most_passes(libraries: Iterable[Library]) -> str:

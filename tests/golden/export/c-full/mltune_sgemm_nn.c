@@ -85,6 +85,23 @@ static cl_int create_kernels(cl_program program, const mltune_sgemm_nn_kernel *w
     return status;
 }
 
+/* Build a kernel's program from its source. */
+static cl_int build_program(cl_context context, cl_device_id device,
+                            const mltune_sgemm_nn_kernel *written, const char *options,
+                            cl_program *program)
+{
+    cl_int status;
+
+    *program = clCreateProgramWithSource(context, written->num_literals,
+                                         (const char **)written->source, NULL, &status);
+    if (status != CL_SUCCESS)
+        return status;
+    status = clBuildProgram(*program, 1, &device, options, NULL, NULL);
+    if (status != CL_SUCCESS)
+        clReleaseProgram(*program);
+    return status;
+}
+
 /* Take a kernel from its binary, if there is one for this device and driver. */
 static cl_int build_from_binary(cl_context context, cl_device_id device,
                                 const mltune_sgemm_nn_kernel *written, cl_kernel *kernels)
@@ -110,30 +127,21 @@ static cl_int build_from_binary(cl_context context, cl_device_id device,
     return status;
 }
 
-static cl_int build_from_source(cl_context context, cl_device_id device,
-                                const mltune_sgemm_nn_kernel *written, cl_kernel *kernels)
-{
-    const ptrdiff_t number = written - mltune_sgemm_nn_kernels;
-    cl_int status;
-    cl_program program = clCreateProgramWithSource(
-        context, written->num_literals, (const char **)written->source, NULL, &status);
-
-    if (status != CL_SUCCESS)
-        return status;
-    status = clBuildProgram(program, 1, &device, mltune_sgemm_nn_build_options_source[number], NULL,
-                            NULL);
-    if (status == CL_SUCCESS)
-        status = create_kernels(program, written, kernels);
-    clReleaseProgram(program); /* the kernels keep it alive */
-    return status;
-}
-
 static cl_int build(cl_context context, cl_device_id device, const mltune_sgemm_nn_kernel *written,
                     cl_kernel *kernels)
 {
+    const char *const options = mltune_sgemm_nn_build_options_source[written - mltune_sgemm_nn_kernels];
+    cl_program program;
+    cl_int status;
+
     if (build_from_binary(context, device, written, kernels) == CL_SUCCESS)
         return CL_SUCCESS;
-    return build_from_source(context, device, written, kernels);
+    status = build_program(context, device, written, options, &program);
+    if (status != CL_SUCCESS)
+        return status;
+    status = create_kernels(program, written, kernels);
+    clReleaseProgram(program); /* the kernels keep it alive */
+    return status;
 }
 
 /* Whether the kernel cannot be built for this device at all. */

@@ -96,28 +96,61 @@ static void write_binary(const char *folder, const char *name, const unsigned ch
         fail(file_name, 0);
 }
 
+/* Fetch the binary of the one device that a program was built for, in memory with room for so many
+   more bytes, which the caller frees; NULL if there is none. */
+static unsigned char *binary_of(cl_program program, size_t extra, size_t *size)
+{
+    enum { most = 64 }; /* devices of a context */
+    unsigned char *binaries[most] = {NULL};
+    size_t sizes[most] = {0}, given = 0, room;
+    int i = 0;
+
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, &given) !=
+        CL_SUCCESS)
+        return NULL;
+    room = given / sizeof *sizes * sizeof *binaries; /* with more, Mesa's rusticl ends the process */
+    while (i < most - 1 && sizes[i] == 0)
+        ++i;
+    *size = sizes[i];
+    binaries[i] = sizes[i] == 0 ? NULL : malloc(sizes[i] + extra);
+    if (binaries[i] != NULL &&
+        clGetProgramInfo(program, CL_PROGRAM_BINARIES, room, binaries, NULL) == CL_SUCCESS)
+        return binaries[i];
+    free(binaries[i]);
+    return NULL;
+}
+
+/* Build a kernel's program from its source. */
+static cl_int build_program(cl_context context, cl_device_id device,
+                            const mltune_sgemm_nn_kernel *written, const char *options,
+                            cl_program *program)
+{
+    cl_int status;
+
+    *program = clCreateProgramWithSource(context, written->num_literals,
+                                         (const char **)written->source, NULL, &status);
+    if (status != CL_SUCCESS)
+        return status;
+    status = clBuildProgram(*program, 1, &device, options, NULL, NULL);
+    if (status != CL_SUCCESS)
+        clReleaseProgram(*program);
+    return status;
+}
+
 static void precompile(cl_context context, cl_device_id device, int number, const char *folder)
 {
     const mltune_sgemm_nn_kernel *const written = &mltune_sgemm_nn_kernels[number];
+    cl_program program;
+    const cl_int status = build_program(context, device, written,
+                                        mltune_sgemm_nn_build_options_source[number], &program);
     unsigned char *bytes;
-    size_t size = 0;
-    cl_int status;
-    cl_program program = clCreateProgramWithSource(
-        context, written->num_literals, (const char **)written->source, NULL, &status);
+    size_t size;
 
-    if (status == CL_SUCCESS)
-        status = clBuildProgram(program, 1, &device, mltune_sgemm_nn_build_options_source[number],
-                                NULL, NULL);
-    if (status == CL_SUCCESS)
-        status = clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL);
-    if (status != CL_SUCCESS || size == 0)
-        fail(mltune_sgemm_nn_kernel_name(number), -status);
-    bytes = malloc(size);
-    if (bytes == NULL)
-        fail("out of memory", CL_OUT_OF_HOST_MEMORY);
-    status = clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL);
     if (status != CL_SUCCESS)
         fail(mltune_sgemm_nn_kernel_name(number), -status);
+    bytes = binary_of(program, 0, &size);
+    if (bytes == NULL)
+        fail(mltune_sgemm_nn_kernel_name(number), -CL_INVALID_BINARY);
     write_binary(folder, mltune_sgemm_nn_kernel_name(number), bytes, size);
     free(bytes);
     clReleaseProgram(program);

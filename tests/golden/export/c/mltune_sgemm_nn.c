@@ -83,6 +83,47 @@ static cl_int create_kernels(cl_program program, const mltune_sgemm_nn_kernel *w
     return status;
 }
 
+/* Fetch the binary of the one device that a program was built for, in memory with room for so many
+   more bytes, which the caller frees; NULL if there is none. */
+static unsigned char *binary_of(cl_program program, size_t extra, size_t *size)
+{
+    enum { most = 64 }; /* devices of a context */
+    unsigned char *binaries[most] = {NULL};
+    size_t sizes[most] = {0}, given = 0, room;
+    int i = 0;
+
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, &given) !=
+        CL_SUCCESS)
+        return NULL;
+    room = given / sizeof *sizes * sizeof *binaries; /* with more, Mesa's rusticl ends the process */
+    while (i < most - 1 && sizes[i] == 0)
+        ++i;
+    *size = sizes[i];
+    binaries[i] = sizes[i] == 0 ? NULL : malloc(sizes[i] + extra);
+    if (binaries[i] != NULL &&
+        clGetProgramInfo(program, CL_PROGRAM_BINARIES, room, binaries, NULL) == CL_SUCCESS)
+        return binaries[i];
+    free(binaries[i]);
+    return NULL;
+}
+
+/* Build a kernel's program from its source. */
+static cl_int build_program(cl_context context, cl_device_id device,
+                            const mltune_sgemm_nn_kernel *written, const char *options,
+                            cl_program *program)
+{
+    cl_int status;
+
+    *program = clCreateProgramWithSource(context, written->num_literals,
+                                         (const char **)written->source, NULL, &status);
+    if (status != CL_SUCCESS)
+        return status;
+    status = clBuildProgram(*program, 1, &device, options, NULL, NULL);
+    if (status != CL_SUCCESS)
+        clReleaseProgram(*program);
+    return status;
+}
+
 /* Built kernels are kept on disk, so that the next process compiles nothing: in MLTUNE_CACHE_DIR, or
    else in the user's cache; nowhere if that variable is empty. A binary is machine code that runs in
    this process, so the folder and the file must belong to this user, and nobody else may be able to
@@ -110,10 +151,11 @@ static cl_program kept_program(cl_context context, cl_device_id device, const ch
     return NULL;
 }
 
-static void keep_program(cl_program program, const char *key)
+static void write_binary(const char *key, unsigned char *binary, size_t size)
 {
-    (void)program;
     (void)key;
+    (void)binary;
+    (void)size;
 }
 
 #else
@@ -278,7 +320,7 @@ static unsigned char *read_binary(const char *key, size_t *size)
 static void write_binary(const char *key, unsigned char *binary, size_t size)
 {
     static int tag;
-    const int folder = open_folder(1);
+    const int folder = size > most_binary - head_size ? -1 : open_folder(1);
     char temporary[100], head[head_size];
     int file, is_whole = 0;
 
@@ -320,30 +362,18 @@ static cl_program kept_program(cl_context context, cl_device_id device, const ch
     return NULL;
 }
 
-/* Keep a program's binary: that of the one device that it was built for. */
+#endif
+
+/* Keep a program's binary. */
 static void keep_program(cl_program program, const char *key)
 {
-    enum { most = 64 };
-    unsigned char *binaries[most] = {NULL};
-    size_t sizes[most] = {0}, given = 0, room;
-    int i = 0;
+    size_t size;
+    unsigned char *const binary = binary_of(program, 0, &size);
 
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof sizes, sizes, &given) !=
-        CL_SUCCESS)
-        return;
-    room = given / sizeof *sizes * sizeof *binaries; /* with more, Mesa's rusticl ends the process */
-    while (i < most - 1 && sizes[i] == 0)
-        ++i;
-    if (sizes[i] == 0 || sizes[i] > most_binary - head_size)
-        return;
-    binaries[i] = malloc(sizes[i]);
-    if (binaries[i] != NULL &&
-        clGetProgramInfo(program, CL_PROGRAM_BINARIES, room, binaries, NULL) == CL_SUCCESS)
-        write_binary(key, binaries[i], sizes[i]);
-    free(binaries[i]);
+    if (binary != NULL)
+        write_binary(key, binary, size);
+    free(binary);
 }
-
-#endif
 
 static cl_int build(cl_context context, cl_device_id device, const mltune_sgemm_nn_kernel *written,
                     cl_kernel *kernels)
@@ -359,13 +389,10 @@ static cl_int build(cl_context context, cl_device_id device, const mltune_sgemm_
         if (status == CL_SUCCESS)
             return status;
     }
-    program = clCreateProgramWithSource(context, written->num_literals,
-                                        (const char **)written->source, NULL, &status);
+    status = build_program(context, device, written, written->build_options, &program);
     if (status != CL_SUCCESS)
         return status;
-    status = clBuildProgram(program, 1, &device, written->build_options, NULL, NULL);
-    if (status == CL_SUCCESS)
-        status = create_kernels(program, written, kernels);
+    status = create_kernels(program, written, kernels);
     if (status == CL_SUCCESS && named)
         keep_program(program, key);
     clReleaseProgram(program); /* the kernels keep it alive */
