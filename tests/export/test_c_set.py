@@ -204,7 +204,7 @@ def test_compilers_find_nothing_to_warn_of(compiler: str, tiled: Make, tmp_path:
     files = [*sources(tiled, TYPES, tmp_path), tmp_path / "example.c"]
 
     done = subprocess.run(
-        [compiler, *STRICT, "-Wshadow", "-Wconversion", "-fsyntax-only", *files],
+        [compiler, *STRICT, "-Wshadow", "-Wconversion", "-Wcast-qual", "-fsyntax-only", *files],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 

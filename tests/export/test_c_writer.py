@@ -203,7 +203,7 @@ def test_compilers_find_nothing_to_warn_of(
     files = [*sources(tiled(problem_type), tmp_path), tmp_path / "example.c"]
 
     done = subprocess.run(
-        [compiler, *STRICT, "-Wshadow", "-Wconversion", "-fsyntax-only", *files],
+        [compiler, *STRICT, "-Wshadow", "-Wconversion", "-Wcast-qual", "-fsyntax-only", *files],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 

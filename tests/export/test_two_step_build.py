@@ -187,7 +187,8 @@ def test_compilers_find_nothing_to_warn_of(
     made = [tmp_path / "precompile.c"] * (layout == "full")
 
     done = subprocess.run(
-        [compiler, *STRICT, "-Wshadow", "-Wconversion", "-fsyntax-only", *files, *made],
+        [compiler, *STRICT, "-Wshadow", "-Wconversion", "-Wcast-qual", "-fsyntax-only", *files,
+         *made],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 

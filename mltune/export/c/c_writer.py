@@ -252,7 +252,7 @@ def _arguments(library: Library) -> dict[str, str]:
 def source_array(source: str, name: str) -> str:
     """Return the definition of an array of string literals that together are a source."""
     lines = "".join(f"    {text},\n" for text in literals(source))
-    return f"static const char *const {name}[] = {{\n{lines}}};\n"
+    return f"static const char *{name}[] = {{\n{lines}}};\n"
 
 
 def _launch_values(library: Library, element: Element) -> dict[str, str]:

@@ -92,8 +92,8 @@ static cl_int build_program(cl_context context, cl_device_id device,
 {
     cl_int status;
 
-    *program = clCreateProgramWithSource(context, written->num_literals,
-                                         (const char **)written->source, NULL, &status);
+    *program = clCreateProgramWithSource(context, written->num_literals, written->source, NULL,
+                                         &status);
     if (status != CL_SUCCESS)
         return status;
     status = clBuildProgram(*program, 1, &device, options, NULL, NULL);

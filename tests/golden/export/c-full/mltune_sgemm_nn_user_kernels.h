@@ -5,7 +5,7 @@
  * and all its passes.
  * mltune export --user-kernels NAME.cl ... writes this file; by hand it is
  *
- *     static const char *const user_0[] = {"the source"};
+ *     static const char *user_0[] = {"the source"};
  *     #define NAME_SOURCE user_0
  */
 

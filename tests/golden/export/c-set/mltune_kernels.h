@@ -27,7 +27,7 @@ typedef struct mltune_pass {
 } mltune_pass;
 
 typedef struct mltune_kernel {
-    const char *const *source; /* string literals, to be joined */
+    const char **source; /* string literals, to be joined; as clCreateProgramWithSource takes them */
     unsigned num_literals;
     const char *build_options;
     const mltune_pass *passes; /* launched one after the other, with the same arguments */

@@ -3,7 +3,7 @@
 #include "mltune_sgemm_nn_kernels.h"
 
 /* one_element */
-static const char *const source_0[] = {
+static const char *source_0[] = {
     "/* Every work-item computes one element of C. */\n",
     "__kernel void one_element(__global float *c, const __global float *a, const __global float *b,\n",
     "                          const float alpha, const float beta,\n",
@@ -25,7 +25,7 @@ static const char *const source_0[] = {
 };
 
 /* four_rows */
-static const char *const source_1[] = {
+static const char *source_1[] = {
     "/* Every work-item computes four elements of a column of C, which share the elements of B. */\n",
     "__kernel void four_rows(__global float *c, const __global float *a, const __global float *b,\n",
     "                        const float alpha, const float beta,\n",

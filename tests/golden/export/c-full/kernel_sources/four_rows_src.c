@@ -2,7 +2,7 @@
 
 #ifndef four_rows_SOURCE
 #define four_rows_SOURCE source_1
-static const char *const source_1[] = {
+static const char *source_1[] = {
     "/* Every work-item computes four elements of a column of C, which share the elements of B. */\n",
     "__kernel void four_rows(__global float *c, const __global float *a, const __global float *b,\n",
     "                        const float alpha, const float beta,\n",

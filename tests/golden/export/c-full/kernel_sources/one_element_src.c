@@ -2,7 +2,7 @@
 
 #ifndef one_element_SOURCE
 #define one_element_SOURCE source_0
-static const char *const source_0[] = {
+static const char *source_0[] = {
     "/* Every work-item computes one element of C. */\n",
     "__kernel void one_element(__global float *c, const __global float *a, const __global float *b,\n",
     "                          const float alpha, const float beta,\n",
