@@ -12,10 +12,10 @@ from mltune.export.c.c_writer import (
     BUILD_HEADERS,
     TEMPLATES,
     build_program,
+    build_values,
     compact_files,
     geometry,
     launch_file,
-    launch_values,
     source_array,
 )
 from mltune.export.c.text import literal
@@ -94,7 +94,7 @@ class FullCWriter:
         headers = (
             f'#include "{name}_binaries.h"\n#include "{name}_build_options.h"\n{BUILD_HEADERS}'
         )
-        launching = launch_values(library, sources, _FULL / "build_binary.c.in")
+        launching = build_values(library, sources, _FULL / "build_binary.c.in")
         texts[f"{name}.c"] = launch_file(library, launching | {"build_headers": headers})
         return write_files(out, texts)
 

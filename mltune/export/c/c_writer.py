@@ -86,7 +86,7 @@ def _values(library: Library) -> dict[str, str]:
         "guard": library.name.upper(),
         "problem_type": library.problem_type,
         "num_kernels": str(len(library.kernels)),
-        **launch_values(library, sources),
+        **build_values(library, sources),
         "find_device": fill(TEMPLATES / "find_device.c.in", {}),
         "formula": library.formula,
         "statement": comment(statement(library)),
@@ -110,12 +110,12 @@ def _values(library: Library) -> dict[str, str]:
         ),
         "most_passes": most_passes([library]),
         "arrays": f"extern const {library.name}_kernel {library.name}_kernels[];",
-        **_launch_values(library, element),
+        **_call_values(library, element),
         **_example_values(library, element),
     }
 
 
-def launch_values(
+def build_values(
     library: Library,
     sources: Iterable[str],
     build: Path = _BUILD,
@@ -255,8 +255,8 @@ def source_array(source: str, name: str) -> str:
     return f"static const char *{name}[] = {{\n{lines}}};\n"
 
 
-def _launch_values(library: Library, element: Element) -> dict[str, str]:
-    """Return the values for the library's header and launch code."""
+def _call_values(library: Library, element: Element) -> dict[str, str]:
+    """Return the values for the public function: its header, prototype and checks."""
     after = epilogue.arguments(library, element.factor)
     listed = blas_arguments(element.factor, library.batched, after)
     names = [name for _, name in listed]

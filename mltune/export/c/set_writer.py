@@ -12,8 +12,8 @@ from mltune.export.c.arguments import call, prototype
 from mltune.export.c.c_writer import (
     OVERLAP,
     TEMPLATES,
+    build_values,
     geometry,
-    launch_values,
     most_passes,
     source_array,
 )
@@ -99,7 +99,7 @@ def set_values(libraries: LibrarySet) -> dict[str, str]:
         "library": name,
         "guard": name.upper(),
         "statement": comment(set_statement(libraries)),
-        **launch_values(libraries.libraries[0], sources, types=name),
+        **build_values(libraries.libraries[0], sources, types=name),
         "most_passes": most_passes(libraries.libraries),
         "arrays": "\n".join(
             f"extern const {name}_kernel {libraries.prefix(each)}_kernels[];"
