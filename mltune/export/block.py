@@ -114,7 +114,7 @@ def nested(
     comment: str,
     level: int = 1,
 ) -> Iterator[str]:
-    """The lines of nested ifs.
+    """Yield the lines of nested ifs.
 
     Args:
         block: what to write.

@@ -75,7 +75,7 @@ class Library:
 
     @property
     def formula(self) -> str:
-        """Return the computation, such as `C = alpha * A^T * B + beta * C`."""
+        """The computation, such as `C = alpha * A^T * B + beta * C`."""
         contraction = self.selector.contraction
         conjugate = (contraction.conjugate_a, contraction.conjugate_b)
         operands = []
@@ -107,7 +107,7 @@ class Library:
         if beyond := self.selector.contraction.beyond_blas:
             raise UnsupportedError(
                 f"export: {self.problem_type} has {beyond}, which {language} does not pass; "
-                "--lang c, python and json do, one problem type at a time"
+                "export it alone, with --lang python, json, or c without --name and --layout full"
             )
 
     def refuse_beyond(self, language: str, precisions: Collection[Precision]) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from mltune.compat.autogemm import FullCWriter
 from mltune.errors import UnsupportedError
-from mltune.export import WRITERS
+from mltune.export import SET_WRITERS, WRITERS
 from mltune.export.library import Library
+from mltune.export.library_set import LibrarySet
 from mltune.space.expression import evaluate
 from tests.ptx_texts import TWO_STEPS
 
@@ -115,11 +117,18 @@ def test_an_epilogue_is_passed(tiled: Make, tmp_path: Path) -> None:
     assert ".gemm(queue, a, b, bias=bias, low=0, high=6)" in readme
 
 
-def test_a_language_that_passes_no_epilogue_says_so(tiled: Make, tmp_path: Path) -> None:
+def test_a_writer_that_passes_no_epilogue_says_who_does(tiled: Make, tmp_path: Path) -> None:
     library = tiled("sgemm_nn_relu")
+    alone = "alone, with --lang python, json, or c without --name and --layout full$"
 
-    with pytest.raises(UnsupportedError, match="sgemm_nn_relu has an epilogue, which rust"):
-        WRITERS["rust"].write(library.selector, library.kernels, tmp_path)
+    for name, writer in (("rust", WRITERS["rust"]), ("the full layout", FullCWriter())):
+        words = f"sgemm_nn_relu has an epilogue, which {name} does not pass; export it {alone}"
+        with pytest.raises(UnsupportedError, match=words):
+            writer.write(library.selector, library.kernels, tmp_path)
+    with pytest.raises(UnsupportedError, match=alone):
+        SET_WRITERS["c"].write(LibrarySet("mltune", (library,)), tmp_path)
+    for language in ("python", "json", "c"):
+        WRITERS[language].write(library.selector, library.kernels, tmp_path / language)
 
 
 def test_states_its_regret_and_conditions(tiled: Make, tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ def _type_values(libraries: LibrarySet, library: Library) -> dict[str, str]:
 
 
 def set_statement(libraries: LibrarySet) -> list[str]:
-    """Yield a paragraph for each problem type: what it computes, its rule, and its loss."""
+    """Return a paragraph for each problem type: what it computes, its rule, and its loss."""
     return [
         f"{library.problem_type}: {' '.join(statement(library))}"
         for library in libraries.libraries
