@@ -87,7 +87,7 @@ def _values(library: Library) -> dict[str, str]:
         "problem_type": library.problem_type,
         "num_kernels": str(len(library.kernels)),
         **build_values(library, sources),
-        "find_device": fill(TEMPLATES / "find_device.c.in", {}),
+        **shared_values(library.name),
         "formula": library.formula,
         "statement": comment(statement(library)),
         **element.values(contraction.conjugate_a, contraction.conjugate_b),
@@ -122,7 +122,7 @@ def build_values(
     *,
     types: str = "",
 ) -> dict[str, str]:
-    """Return the values for the code that builds and launches kernels, and for its headers.
+    """Return the values for the code that builds and launches kernels, and its includes.
 
     Args:
         library: the export, or one problem type of it.
@@ -167,6 +167,16 @@ def build_program(sources: Iterable[str], types: str, *, fetches: bool) -> str:
             "        status = build_again(context, device, options, program);\n"
         )
     return fill(TEMPLATES / "build_program.c.in", values)
+
+
+def shared_values(types: str) -> dict[str, str]:
+    """Return the values that are the same in the header and the example of any library."""
+    tools = {"find_device": fill(TEMPLATES / "find_device.c.in", {}).rstrip("\n")}
+    return {
+        "opencl": fill(TEMPLATES / "opencl.h.in", {}).rstrip("\n"),
+        "library_end": fill(TEMPLATES / "library_end.h.in", {"types": types}).rstrip("\n"),
+        "example_tools": fill(TEMPLATES / "example_tools.c.in", tools).rstrip("\n"),
+    }
 
 
 def most_passes(libraries: Iterable[Library]) -> str:

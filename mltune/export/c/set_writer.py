@@ -15,6 +15,7 @@ from mltune.export.c.c_writer import (
     build_values,
     geometry,
     most_passes,
+    shared_values,
     source_array,
 )
 from mltune.export.c.element import ELEMENTS
@@ -100,6 +101,7 @@ def set_values(libraries: LibrarySet) -> dict[str, str]:
         "guard": name.upper(),
         "statement": comment(set_statement(libraries)),
         **build_values(libraries.libraries[0], sources, types=name),
+        **shared_values(name),
         "most_passes": most_passes(libraries.libraries),
         "arrays": "\n".join(
             f"extern const {name}_kernel {libraries.prefix(each)}_kernels[];"
@@ -117,7 +119,6 @@ def set_values(libraries: LibrarySet) -> dict[str, str]:
         "to_half": half["to_half"].lstrip(),
         "from_half": "\n" + (TEMPLATES / "from_half.c.in").read_text(encoding="utf-8").lstrip(),
         "overlap": OVERLAP,
-        "find_device": fill(TEMPLATES / "find_device.c.in", {}).rstrip("\n"),
         "prototype": prototype(f"{name}_gemm", listed),
         "prototypes": "\n".join(f"{head};" for head, _ in _functions(name)),
         "functions": "\n".join(f"{head}\n{{\n{body}\n}}\n" for head, body in _functions(name)),

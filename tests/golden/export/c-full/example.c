@@ -91,6 +91,22 @@ static cl_device_id find_device(const char *wanted)
     return best;
 }
 
+/* Make a context and a queue for the best device, or for the one that is wanted. */
+static cl_command_queue make_queue(const char *wanted, cl_context *context)
+{
+    const cl_device_id device = find_device(wanted);
+    cl_command_queue queue;
+    cl_int status;
+
+    *context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    if (status != CL_SUCCESS)
+        fail("cannot create a context", status);
+    queue = clCreateCommandQueue(*context, device, 0, &status);
+    if (status != CL_SUCCESS)
+        fail("cannot create a queue", status);
+    return queue;
+}
+
 static float random_part(void)
 {
     return (float)rand() / (float)RAND_MAX - (float)0.5;
@@ -260,17 +276,10 @@ int main(int argc, char **argv)
     };
     const char *const wanted = argc > 2 && strcmp(argv[1], "-d") == 0 ? argv[2] : NULL;
     const int first = wanted == NULL ? 1 : 3, given = argc - first;
-    const cl_device_id device = find_device(wanted);
-    cl_int status;
-    const cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    cl_command_queue queue;
+    cl_context context;
+    const cl_command_queue queue = make_queue(wanted, &context);
     int right = 1;
 
-    if (status != CL_SUCCESS)
-        fail("cannot create a context", status);
-    queue = clCreateCommandQueue(context, device, 0, &status);
-    if (status != CL_SUCCESS)
-        fail("cannot create a queue", status);
     if (given == 0) {
         size_t i;
 

@@ -89,6 +89,22 @@ static cl_device_id find_device(const char *wanted)
     return best;
 }
 
+/* Make a context and a queue for the best device, or for the one that is wanted. */
+static cl_command_queue make_queue(const char *wanted, cl_context *context)
+{
+    const cl_device_id device = find_device(wanted);
+    cl_command_queue queue;
+    cl_int status;
+
+    *context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    if (status != CL_SUCCESS)
+        fail("cannot create a context", status);
+    queue = clCreateCommandQueue(*context, device, 0, &status);
+    if (status != CL_SUCCESS)
+        fail("cannot create a queue", status);
+    return queue;
+}
+
 /* The half precision number nearest to a number; of two that are as near, the even one. */
 static cl_half to_half(float number)
 {
@@ -330,17 +346,10 @@ int main(int argc, char **argv)
     const char *const wanted = argc > 2 && strcmp(argv[1], "-d") == 0 ? argv[2] : NULL;
     const int first = wanted == NULL ? 1 : 3, given = argc - first;
     const int num_sizes = given == 0 ? (int)(sizeof checked / sizeof checked[0]) : 1;
-    const cl_device_id device = find_device(wanted);
-    cl_int status;
-    const cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    cl_command_queue queue;
+    cl_context context;
+    const cl_command_queue queue = make_queue(wanted, &context);
     int right = 1, number, i, turned;
 
-    if (status != CL_SUCCESS)
-        fail("cannot create a context", status);
-    queue = clCreateCommandQueue(context, device, 0, &status);
-    if (status != CL_SUCCESS)
-        fail("cannot create a queue", status);
     if (given != 0 && given != 3 && given != 4)
         fail("usage: example [-d DEVICE] [M N K [BATCH]]", given);
     for (number = 0; number < mltune_num_types(); ++number) {
