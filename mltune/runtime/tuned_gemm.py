@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ from mltune.counted import counted
 from mltune.device import choose, list_devices
 from mltune.device.opencl.describe import describe
 from mltune.device.opencl.linker import has_linker
-from mltune.device.opencl.listing import driver_device
+from mltune.device.opencl.listing import driver_device, first_process
 from mltune.device_info import DeviceInfo
 from mltune.errors import MltuneError, NoDeviceError, UsageError
 from mltune.kernel import abi
@@ -306,6 +307,7 @@ class TunedGemm:
             raise UsageError(
                 f"{self!r}: queue must be a pyopencl command queue, got {type(queue).__name__}"
             )
+        _refuse_fork()
         device = queue.device
         here = self._here.get(device.int_ptr)
         if here is None:
@@ -401,10 +403,24 @@ def _learning(
     return done
 
 
-@cache
 def host_queue() -> cl.CommandQueue:
     """Return the queue for host arrays, on the device that `auto` means."""
+    _refuse_fork()
+    return _host_queue()
+
+
+@cache
+def _host_queue() -> cl.CommandQueue:
     return cl.CommandQueue(cl.Context([driver_device(choose("opencl:auto"))]))
+
+
+def _refuse_fork() -> None:
+    """Refuse to use a driver that began before this process was forked: it would never answer."""
+    if first_process() != os.getpid():
+        raise UsageError(
+            "this process was forked after OpenCL had begun: start processes with 'spawn', "
+            "such as multiprocessing.get_context('spawn').Process(...)"
+        )
 
 
 def load(

@@ -1,4 +1,6 @@
 import logging
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -246,3 +248,50 @@ def test_loading_finds_the_linker_that_pocl_calls(
     mltune.load(selector)
 
     assert asked
+
+
+@pytest.mark.device
+def test_a_fork_is_told_to_use_spawn(file: Path) -> None:
+    """Also if the first process only listed the devices; a driver would never answer there."""
+    script = """
+import multiprocessing, sys
+import numpy as np
+import mltune
+from mltune.device import list_devices
+from mltune.errors import UsageError
+
+one, several = mltune.load(sys.argv[1]), mltune.load(sys.argv[1:])
+list_devices()
+a = np.ones((4, 4), "float32")
+
+def use_all():
+    for gemm in (one, several, mltune.load(sys.argv[1])):
+        try:
+            gemm(a, a)
+        except UsageError as error:
+            print(error, flush=True)
+
+process = multiprocessing.get_context("fork").Process(target=use_all)
+process.start()
+process.join(30)
+process.kill()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(file)], capture_output=True, text=True, check=True
+    )
+
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3, done.stderr
+    assert all("start processes with 'spawn'" in line for line in lines)
+
+
+def test_a_queue_of_the_process_before_the_fork_is_refused(
+    queue: cl.CommandQueue, selector: Selector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = cl_array.zeros(queue, (3, 3), "float32")
+    tuned = _tuned(gemm(Precision.SINGLE))
+    tuned(a, a).get()
+    monkeypatch.setattr("os.getpid", lambda: -1)
+
+    with pytest.raises(UsageError, match="start processes with 'spawn'"):
+        tuned(a, a)

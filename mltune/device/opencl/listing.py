@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+from functools import cache
 
 import pyopencl as cl
 
@@ -22,6 +24,7 @@ def list_devices() -> tuple[DeviceEntry, ...]:
     Raises:
         NoDeviceError: when there is none, with advice.
     """
+    first_process()
     platforms = _platforms()
     entries, broken = [], []
     for number, platform in enumerate(platforms):
@@ -40,6 +43,12 @@ def list_devices() -> tuple[DeviceEntry, ...]:
         )
         raise NoDeviceError(f"no OpenCL device ({hints})")
     return tuple(entries)
+
+
+@cache
+def first_process() -> int:
+    """Return the number of the process that first used a driver; its forks cannot use drivers."""
+    return os.getpid()
 
 
 def driver_device(entry: DeviceEntry) -> cl.Device:
