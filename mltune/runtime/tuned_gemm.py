@@ -404,14 +404,16 @@ def _learning(
 
 
 def host_queue() -> cl.CommandQueue:
-    """Return the queue for host arrays, on the device that `auto` means."""
+    """Return the queue for host arrays, on the device that `auto` means; its events have times."""
     _refuse_fork()
     return _host_queue()
 
 
 @cache
 def _host_queue() -> cl.CommandQueue:
-    return cl.CommandQueue(cl.Context([driver_device(choose("opencl:auto"))]))
+    context = cl.Context([driver_device(choose("opencl:auto"))])
+    profiling = cl.command_queue_properties.PROFILING_ENABLE
+    return cl.CommandQueue(context, properties=profiling)
 
 
 def _refuse_fork() -> None:
