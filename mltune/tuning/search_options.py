@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ from mltune.space.shipped import split_names
 from mltune.tuning.cross_sizes import AUTO, NONE
 from mltune.unknown import unknown
 
+GivenSizes = str | Sequence[Size | str | tuple[int, ...]]
+"""What `--sizes` takes, or a list of sizes."""
+
 DEFAULT_BUDGET = 500
 UNLIMITED_BUDGET = 1_000_000
 """Trials of a search with a time limit alone; an H200 makes four a second."""
@@ -40,6 +44,12 @@ NO_PRIORS = (Path("none"),)
 SHIPPED_PRIORS = Path("shipped")
 """What `--prior` takes for those that ship, beside others."""
 ALL_DEVICES = "all"
+_KINDS = {
+    "int | None": (Integral, "a whole number"),
+    "float | None": (Real, "a number"),
+    "str | None": (str, "text"),
+}
+"""The options' types, as they are written below."""
 NO_PATIENCE = "--patience: a search with --storage ends by its budget or --time-limit"
 
 
@@ -48,7 +58,8 @@ class SearchOptions:
     """The options of `mltune search`; None stands for an option that was not given.
 
     Attributes:
-        sizes: as `--sizes` takes them, or the sizes themselves.
+        sizes: as `--sizes` takes them, or the sizes themselves, each as text or as numbers.
+        folder: of the run, also as text.
         space: names of shipped spaces and paths of files, separated by commas or in a list.
         priors: records to learn from first; names of packs become their folders.
         run_id: of a new run.
@@ -60,7 +71,7 @@ class SearchOptions:
     problem: str | None = None
     epilogue: str | None = None
     compute: str | None = None
-    sizes: str | Sequence[Size] | None = None
+    sizes: GivenSizes | None = None
     cross_sizes: str | None = None
     space: str | Sequence[str] | None = None
     sampler: str | None = None
@@ -88,7 +99,10 @@ class SearchOptions:
     run_id: str = field(default_factory=new_run_id)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "priors", tuple(map(pack_folder, self.priors)))
+        folder = None if self.folder is None else Path(self.folder)
+        object.__setattr__(self, "folder", folder)
+        object.__setattr__(self, "kernels", _paths(self.kernels))
+        object.__setattr__(self, "priors", tuple(map(pack_folder, _paths(self.priors))))
 
 
 def check_options(options: SearchOptions) -> None:
@@ -97,6 +111,11 @@ def check_options(options: SearchOptions) -> None:
     Raises:
         UsageError: with the first mistake.
     """
+    for each in fields(options):
+        given = getattr(options, each.name)
+        kind, words = _KINDS.get(str(each.type), (object, ""))
+        if given is not None and not isinstance(given, kind):
+            raise UsageError(f"{each.name}: must be {words}, got {given!r}")
     if options.sampler is not None:
         check_sampler(options.sampler)
         if is_own(options.sampler):
@@ -143,17 +162,32 @@ def check_options(options: SearchOptions) -> None:
         raise UsageError(f"seed: must be at least 0, got {options.seed}")
 
 
-def asked_sizes(sizes: str | Sequence[Size]) -> tuple[Size, ...]:
+def _paths(given: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
+    return tuple(map(Path, [given] if isinstance(given, str | Path) else given))
+
+
+def asked_sizes(sizes: GivenSizes) -> tuple[Size, ...]:
     """Return the sizes that were asked for, as text or as they are.
 
     Raises:
-        UsageError: when a text is wrong, or there are none.
+        UsageError: when one is wrong, or there are none.
     """
     if isinstance(sizes, str):
         return parse_sizes(sizes)
     if not sizes:
         raise UsageError("sizes: expected at least one")
-    return merge_sizes(sizes)
+    try:
+        return merge_sizes(size for each in sizes for size in _sizes(each))
+    except TypeError:
+        raise UsageError(
+            f"sizes: expected text such as '64x64x64', or a list of (64, 64, 64), got {sizes!r}"
+        ) from None
+
+
+def _sizes(given: Size | str | tuple[int, ...]) -> tuple[Size, ...]:
+    if isinstance(given, Size):
+        return (given,)
+    return parse_sizes(given if isinstance(given, str) else "x".join(map(str, given)))
 
 
 def check_sampler_arguments(sampler: str | None, text: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from mltune.tuning.search_options import (
     DEFAULT_SAMPLER,
     NO_PATIENCE,
     SHIPPED_PRIORS,
+    GivenSizes,
     SearchOptions,
     asked_contraction,
     asked_spaces,
@@ -69,7 +70,8 @@ class Objective:
 
     Args:
         problem: a problem type, such as `sgemm_nn`.
-        sizes: as for `--sizes` (default: a suite for the kind of device).
+        sizes: as for `--sizes`, or a list such as `[(64, 64, 64)]` (default: a suite for the
+            kind of device).
         device: as for `--device`.
         note: called with notes of one line, such as warnings about a file.
         options: further options of `mltune search`, by the names of `SearchOptions`: `space`,
@@ -84,7 +86,7 @@ class Objective:
     def __init__(
         self,
         problem: str | None = None,
-        sizes: str | None = None,
+        sizes: GivenSizes | None = None,
         device: str | None = None,
         *,
         note: Note = ignore_note,

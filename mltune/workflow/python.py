@@ -15,6 +15,7 @@ from mltune.tuning.progress import ignore_progress
 if TYPE_CHECKING:
     from mltune.cost_model import BoostedModel
     from mltune.selector import Selector
+    from mltune.tuning.search_options import GivenSizes
     from mltune.workflow.search import SearchResult
     from mltune.workflow.tune_result import TuneResult
 
@@ -24,7 +25,7 @@ RunLike = Run | str | Path
 
 def search(
     problem: str | None = None,
-    sizes: str | None = None,
+    sizes: GivenSizes | None = None,
     device: str | None = None,
     *,
     budget: int | None = None,
@@ -35,7 +36,7 @@ def search(
 
     Args:
         problem: a problem type, such as `sgemm_nn`.
-        sizes: as `--sizes` takes them.
+        sizes: as `--sizes` takes them, or a list such as `[(64, 64, 64)]`.
         device: as `--device` takes it.
         budget: the number of trials (default: 500).
         show_progress_bar: whether to show one, in a notebook or a terminal.

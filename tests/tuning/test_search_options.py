@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 from mltune.errors import UsageError
+from mltune.problem import Size
 from mltune.run.run_info import RunInfo, SearchedSpace
 from mltune.tuning.families import family_named
 from mltune.tuning.new_run import default_folder, new_run_info
 from mltune.tuning.resumed_run import check_resumed, newest_run
 from mltune.tuning.search_options import (
+    NO_PRIORS,
     UNLIMITED_BUDGET,
     SearchOptions,
+    asked_sizes,
     check_options,
     trials_asked,
 )
@@ -80,11 +83,29 @@ def test_sizes_that_do_not_fit_the_problem_are_refused(info: RunInfo) -> None:
         ({"sizes": "8x"}, "8x"),
         ({"storage": "here"}, "storage: 'here' is no URL"),
         ({"seed": -1}, "seed: must be at least 0, got -1"),
+        ({"budget": "5"}, "budget: must be a whole number, got '5'"),
+        ({"time_limit_seconds": "5"}, "time_limit_seconds: must be a number, got '5'"),
+        ({"device": 5}, "device: must be text, got 5"),
+        ({"sizes": [(8, 8, "x")]}, "size '8x8xx': expected MxNxK"),
+        ({"sizes": (8, 8, 8)}, r"or a list of \(64, 64, 64\), got \(8, 8, 8\)"),
+        ({"sizes": 8}, "got 8$"),
     ],
 )
 def test_a_mistake_is_found_before_a_device_is_opened(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         check_options(SearchOptions(**wrong))
+
+
+def test_python_may_give_text_and_tuples() -> None:
+    asked = SearchOptions(folder="run", priors="none", kernels="mine.json")  # type: ignore[arg-type]
+
+    assert (asked.folder, asked.priors, asked.kernels) == (
+        Path("run"),
+        NO_PRIORS,
+        (Path("mine.json"),),
+    )
+    for sizes in ("8x16x8", ["8x16x8"], [(8, 16, 8)], [Size((8, 16, 8))]):
+        assert asked_sizes(sizes) == (Size((8, 16, 8)),)
 
 
 def test_the_family_of_a_space_must_be_known() -> None:

@@ -31,7 +31,7 @@ def objective(tmp_path: Path) -> Iterator[Objective]:
         "16x16x16,8x24x16",
         session_spec("quick_space"),
         space=str(space),
-        folder=tmp_path / "run",
+        folder=str(tmp_path / "run"),
         samples=2,
         builders=0,
     ) as made:

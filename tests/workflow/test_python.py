@@ -18,6 +18,7 @@ from mltune.errors import MltuneError, UsageError
         (lambda: mltune.search("sgemm_nn", speed=9), r"^search: .* argument 'speed'"),
         (lambda: mltune.search("gemm"), "problem: unknown 'gemm'"),
         (lambda: mltune.search(sampler="best"), "unknown sampler 'best'"),
+        (lambda: mltune.search(budget="5"), "budget: must be a whole number, got '5'"),  # type: ignore[arg-type]
         (lambda: mltune.tune("sgemm_nn", speed=9), r"^tune: .* argument 'speed'"),
         (lambda: mltune.tune(), "^tune: needs --for CALLS.csv, or --problems"),
         (lambda: mltune.tune("gemm"), "unknown 'gemm'"),
