@@ -16,7 +16,7 @@ from mltune.problem import Precision, problem_type_name
 from mltune.problem.layout import memory_orders
 from mltune.runtime.arrays import Copied, Copies, orders
 from mltune.runtime.tuned_gemm import Operand, TunedGemm, host_queue, load
-from mltune.selector import Selector
+from mltune.selector import Choice, Selector
 
 _MATRIX, _BATCH = 2, 3
 _OTHER = {"C": "F", "F": "C"}
@@ -97,6 +97,20 @@ class TunedSet:
 
     def __len__(self) -> int:
         return len(self._tuned)
+
+    def select(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
+        """Return the kernel for a size, if only one problem type is held; see `TunedGemm.select`.
+
+        Raises:
+            UsageError: when several are held, or a size is wrong.
+        """
+        if len(self) > 1:
+            raise UsageError(
+                f"{self._name}: holds {', '.join(self)}; ask one of them, such as "
+                f'gemm["{next(iter(self))}"].select(m, n, k)'
+            )
+        (only,) = self._tuned.values()
+        return only.select(m, n, k, batch)
 
     @property
     def copied(self) -> Copied:

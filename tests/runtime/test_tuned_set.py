@@ -215,3 +215,12 @@ def test_a_set_has_one_selector_for_each_problem_type_and_learns_nothing(tmp_pat
         tuned()
     with pytest.raises(UsageError, match="learn takes one selector"):
         mltune.load("pthread-amd-epyc", learn=tmp_path / "learned.json")
+
+
+@pytest.mark.device
+def test_a_set_of_one_selects_and_others_name_a_problem_type() -> None:
+    assert tuned("sgemm_nn").select(5, 6, 7).index == 0
+    both = tuned("sgemm_nn", "dgemm_nn")
+    assert both["dgemm_nn"].select(5, 6, 7).index == 0
+    with pytest.raises(UsageError, match=r'ask one of them, such as gemm\["sgemm_nn"\].select\('):
+        both.select(5, 6, 7)
