@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,6 +33,7 @@ from mltune.problem.layout import memory_orders
 from mltune.runtime.arrays import Copied, Copies
 from mltune.runtime.gemm_kernel import GemmError, GemmKernel, GemmType, KernelError
 from mltune.runtime.here import Here, Learned, refuse_elsewhere
+from mltune.runtime.launch import SIZE_LIMIT
 from mltune.runtime.learning import Learner
 from mltune.selector import Choice, Selector
 from mltune.selector.json import read_selector
@@ -128,8 +130,17 @@ class TunedGemm:
         return self._selector
 
     def select(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
-        """Return the kernel for a size, and the reason; any whole numbers are allowed."""
-        return self._selector.choose(m, n, k, batch)
+        """Return the kernel for a size, and the reason.
+
+        Raises:
+            UsageError: when a size is no whole number from 0 to 2^31 - 1.
+        """
+        size = m, n, k, batch
+        if not all(isinstance(each, Integral) and 0 <= each < SIZE_LIMIT for each in size):
+            raise UsageError(
+                f"{self!r}: sizes must be whole numbers from 0 to 2^31 - 1, got {size}"
+            )
+        return self._selector.choose(*map(int, size))
 
     def __call__(
         self,

@@ -67,8 +67,17 @@ def test_loads_a_file_or_its_folder_and_chooses_as_the_selector_does(
         assert tuned.selector == selector
         assert tuned.select(8, 8, 8) == selector.choose(8, 8, 8)
         assert tuned.select(8, 8, 8).reason is Reason.EXACT
-        assert tuned.select(16, -1, 2**70).index == 0
+        assert tuned.select(16, 0, 2**31 - 1).index == 0
         assert tuned.select(17, 1, 1).index == 1
+
+
+@pytest.mark.parametrize(
+    "size",
+    [(-1, 5, 5), (1.5, 5, 5), (float("nan"), 1, 1), (2**31, 1, 1), (5, 5, 5, -1), ("a", 5, 5)],
+)
+def test_sizes_that_no_call_has_select_nothing(selector: Selector, size: Any) -> None:
+    with pytest.raises(UsageError, match="sizes must be whole numbers from 0 to 2"):
+        mltune.load(selector).select(*size)
 
 
 @pytest.mark.parametrize(
