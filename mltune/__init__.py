@@ -83,10 +83,15 @@ def load(
     from mltune.selector import Selector
     from mltune.selector.pack import find_set
 
-    several: Sequence[str | Path | Selector] = ()
+    several: Sequence[Any] = ()
     name = ""
     if not isinstance(selector, str | Path | Selector):
-        several = tuple(selector)
+        several = list(selector) if hasattr(selector, "__iter__") else [selector]
+        if wrong := [each for each in several if not isinstance(each, str | Path | Selector)]:
+            raise UsageError(
+                "load: expected a selector, its path, a pack's name, or several of these, got "
+                f"{type(wrong[0]).__name__}"
+            )
     elif not isinstance(selector, Selector):
         several, name = find_set(Path(selector)), str(selector)
     if not several and isinstance(selector, str | Path | Selector):

@@ -30,6 +30,8 @@ from mltune.errors import MltuneError, UsageError
         (lambda: mltune.export("no-such-selector", "c", "out"), "no-such-selector"),
         (lambda: mltune.export("nvidia-h200/sgemm", "cobol", "out"), "unknown language 'cobol'"),
         (lambda: mltune.load("no-such-selector"), "no-such-selector"),
+        (lambda: mltune.load(None), "^load: expected a selector, .* got NoneType"),  # type: ignore[call-overload]
+        (lambda: mltune.load([5]), "^load: expected a selector, .* got int"),  # type: ignore[list-item]
     ],
 )
 def test_a_mistake_is_one_line(
