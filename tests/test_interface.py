@@ -165,7 +165,7 @@ def test_batches_are_multiplied(space: str, tmp_path: Path, device_spec: str) ->
         (numbers(4), numbers(4, 4), r"a must be \(rows, columns\), got \(4,\)"),
         (numbers(2, 4, 4), numbers(2, 4, 4), r"a must be \(rows, columns\)"),
         (numbers(4, 4).astype(float), numbers(4, 4), "float"),
-        (numbers(4, 4), numbers(5, 4), r"b must be \(4, 'n'\) beside a"),
+        (numbers(4, 4), numbers(5, 4), r"b must be \(4, n\) beside a"),
     ],
 )
 def test_wrong_operands_are_one_line(gemm: TunedGemm, a: Any, b: Any, rule: str) -> None:

@@ -247,6 +247,10 @@ class TunedSet:
         """Launch it: product by product, or as a batch of one, if the problem type needs that."""
         if way.dims == a.ndim:
             return way.tuned.gemm(queue, a, b, c, alpha=alpha, beta=beta, wait_for=wait_for)
+        given = (a, b) if c is None else (a, b, c)
+        if a.ndim == _BATCH and len({each.shape[0] for each in given}) > 1:
+            shapes = " and ".join(str(each.shape) for each in given)
+            raise UsageError(f"{self._name}: batches must be of one length, got {shapes}")
         if c is None:
             if beta != 0:
                 raise UsageError(f"{self._name}: c must be given, as beta is {beta}")
@@ -254,9 +258,6 @@ class TunedSet:
         events = [*(wait_for or ()), *a.events, *b.events, *c.events]
         if a.ndim == _MATRIX:
             batches: list[tuple[Any, Any, Any]] = [(_as_batch(a), _as_batch(b), _as_batch(c))]
-        elif a.shape[0] != b.shape[0] or a.shape[0] != c.shape[0]:
-            shapes = " and ".join(str(each.shape) for each in (a, b, c))
-            raise UsageError(f"{self._name}: batches must be of one length, got {shapes}")
         else:
             batches = [(a[number], b[number], c[number]) for number in range(a.shape[0])]
         done = [

@@ -66,7 +66,7 @@ def test_runs_where_only_numpy_and_pyopencl_are(tiled: Make, tmp_path: Path) -> 
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "dgemm_nt_row: b must be (40, 'n') beside a (64, 40), got (50, 40)\n"
+    assert done.stdout == "dgemm_nt_row: b must be (40, n) beside a (64, 40), got (50, 40)\n"
 
 
 EPILOGUE_PROGRAM = """

@@ -354,7 +354,7 @@ def test_mistakes_are_one_line_that_says_what_is_wanted(
         (lambda: tuned.gemm(queue, a, array(3, 2, dtype="float64")), "b must be float32, got"),
         (lambda: tuned.gemm(queue, array(4, 3, 1), b), r"a must be \(rows, columns\), got"),
         (lambda: batched.gemm(queue, a, b), r"a must be \(batch, rows, columns\), got"),
-        (lambda: tuned.gemm(queue, a, array(4, 2)), r"b must be \(3, 'n'\) beside a \(4, 3\)"),
+        (lambda: tuned.gemm(queue, a, array(4, 2)), r"b must be \(3, n\) beside a \(4, 3\)"),
         (lambda: tuned.gemm(queue, a, b, array(4, 3)), r"c must be \(4, 2\), got \(4, 3\)"),
         (lambda: tuned.gemm(queue, a, b, beta=1), "c must be given, as beta is 1"),
         (lambda: tuned.gemm(queue, a, b, c, alpha=1j), "alpha must be real"),

@@ -184,6 +184,8 @@ def test_what_is_not_held_is_one_line_with_what_to_do(queue: cl.CommandQueue) ->
          "(4, 4)"),
         (half.astype(int), half.astype(int),
          "computes with float16, float32, float64, complex64, complex128, got int64"),
+        (np.zeros((3, 5, 6), "float32"), np.zeros((2, 6, 7), "float32"),
+         "batches must be of one length, got (3, 5, 6) and (2, 6, 7)"),
         (a, half, "a and b must both be numpy or pyopencl arrays, got Array and ndarray"),
     ]  # fmt: skip
     for x, y, message in cases:

@@ -345,7 +345,8 @@ class Launcher:
                 raise self._error(f"{name} must be ({', '.join(wanted)}), got {array.shape}")
         (*lead, m, k), n = a.shape, b.shape[-1]
         if b.shape != (*lead, k, n):
-            raise self._error(f"b must be {(*lead, k, 'n')} beside a {a.shape}, got {b.shape}")
+            shape = ", ".join(map(str, (*lead, k, "n")))
+            raise self._error(f"b must be ({shape}) beside a {a.shape}, got {b.shape}")
         if c is not None and c.shape != (*lead, m, n):
             raise self._error(f"c must be {(*lead, m, n)}, got {c.shape}")
         if max(m, n, k) >= SIZE_LIMIT:
