@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,17 +49,38 @@ class Copies:
         """The copies so far."""
         return self._copied
 
-    def to_device(self, queue: cl.CommandQueue, array: Any, order: str) -> Any:
-        """Copy matrices to the device in a memory order, given as numpy's letter."""
-        there = to_device(queue, array, order)
-        is_packed = (array if order == "C" else swapped(array)).flags.c_contiguous
-        self._count(there.nbytes, repacked=not is_packed)
-        return there
+    def around(
+        self,
+        queue: cl.CommandQueue,
+        given: Sequence[Any],
+        orders: str,
+        compute: Callable[..., tuple[Any, cl.Event]],
+    ) -> Any:
+        """Copy arrays to the device, compute there, and copy the result back: one call.
 
-    def to_host(self, array: Any, order: str) -> Any:
-        """Copy the result of a call back; the first time, log how much was copied."""
-        result = to_host(array, order)
-        now = self._count(result.nbytes, calls=1)
+        The first time, log how much was copied. A call that fails counts as none.
+
+        Args:
+            queue: of the device.
+            given: a, b, and a bias if there is one.
+            orders: of a, b and c, as numpy's letters.
+            compute: takes the arrays on the device; returns c and its event.
+        """
+        pairs = list(zip(given, orders, strict=False))  # a vector has either order
+        there = [to_device(queue, each, order) for each, order in pairs]
+        c, event = compute(*there)
+        event.wait()
+        result = to_host(c, orders[2])
+        rows = [each if order == "C" else swapped(each) for each, order in pairs]
+        repacked = [each.nbytes for each in rows if not each.flags.c_contiguous]
+        copied = [each.nbytes for each in (*there, result)]
+        with self._lock:
+            self._copied = now = Copied(
+                calls=self._copied.calls + 1,
+                arrays=self._copied.arrays + len(copied),
+                repacked=self._copied.repacked + len(repacked),
+                bytes=self._copied.bytes + sum(copied) + sum(repacked),
+            )
         if now.calls == 1:
             _log.warning(
                 "%s: arrays live on the host: %d copies of %.3g MB in all for the first call "
@@ -68,16 +90,6 @@ class Copies:
                 now.bytes / 1e6,
             )
         return result
-
-    def _count(self, nbytes: int, *, calls: int = 0, repacked: bool = False) -> Copied:
-        with self._lock:
-            self._copied = now = Copied(
-                calls=self._copied.calls + calls,
-                arrays=self._copied.arrays + 1,
-                repacked=self._copied.repacked + repacked,
-                bytes=self._copied.bytes + nbytes * (1 + repacked),
-            )
-        return now
 
 
 def to_device(queue: cl.CommandQueue, array: Any, order: str) -> Any:

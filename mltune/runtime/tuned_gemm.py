@@ -180,15 +180,16 @@ class TunedGemm:
                 f"{self!r}: a and b must both be numpy or pyopencl arrays, got {kinds}"
             )
         queue = host_queue()
-        orders = memory_orders(self._selector.contraction)
-        there = [
-            self._copies.to_device(queue, each, order)
-            for each, order in zip((a, b), orders, strict=False)
-        ]
-        bias_there = None if bias is None else self._copies.to_device(queue, bias, "C")
-        c, event = self.gemm(queue, *there, bias=bias_there, low=low, high=high)
-        event.wait()
-        return self._copies.to_host(c, orders[2])
+        try:
+            self._on(queue).launcher.sizes(a, b)
+        except GemmError as error:
+            raise UsageError(str(error)) from error
+        return self._copies.around(
+            queue,
+            given,
+            self._type.orders,
+            lambda a, b, bias=None: self.gemm(queue, a, b, bias=bias, low=low, high=high),
+        )
 
     def gemm(
         self,

@@ -143,13 +143,12 @@ class TunedSet:
             )
         way = self._best((a, b))
         queue = host_queue()
-        on_a, on_b = (
-            self._copies.to_device(queue, each, order)
-            for each, order in zip((a, b), way.orders, strict=False)
+        return self._copies.around(
+            queue,
+            (a, b),
+            way.orders,
+            lambda a, b: self._compute(way, queue, a, b, None, 1.0, 0.0, None),
         )
-        c, event = self._compute(way, queue, on_a, on_b, None, 1.0, 0.0, None)
-        event.wait()
-        return self._copies.to_host(c, way.orders[2])
 
     def gemm(
         self,

@@ -123,6 +123,27 @@ def test_other_layouts_are_repacked_on_the_host_and_counted(
     ]
 
 
+@pytest.mark.device
+@pytest.mark.parametrize("is_set", [True, False])
+def test_a_call_that_fails_is_no_call_with_copies(
+    is_set: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = tuned("sgemm_nn")
+    called: Any = given if is_set else given["sgemm_nn"]
+    a, b = np.ones((4, 3), "float32"), np.ones((2, 5), "float32")
+
+    with pytest.raises(UsageError, match=r"b must be \(3, n\)"):
+        called(a, b)
+    assert called.copied.arrays == 0
+    called(a, a.T)
+
+    assert called.copied.calls == 1
+    assert f"{called.copied.arrays + called.copied.repacked} copies of" in caplog.text
+    monkeypatch.setattr("mltune.runtime.arrays.to_device", None)
+    with pytest.raises(UsageError):  # before anything is copied
+        given["sgemm_nn"](a, b)
+
+
 @pytest.mark.parametrize("problems", [("sgemm_nn",), ("sgemm_nn_batched",)])
 @pytest.mark.parametrize("batch", [(), (1,), (3,), (0,)])
 def test_a_batch_is_one_launch_or_several(

@@ -38,7 +38,9 @@ SIZE_LIMIT = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class _Sizes:
+class Sizes:
+    """The sizes of a call, as its arrays have them."""
+
     m: int
     n: int
     k: int
@@ -198,10 +200,33 @@ class Launcher:
         arrays = [
             PlacedArray(*described(each, self._memory(name, each))) for name, each in given.items()
         ]
-        sizes, layout = self._sizes(*arrays), self._layout(*arrays)
+        sizes, layout = self.sizes(*arrays), self._layout(*arrays)
         if layout == self._type:
             return sizes.m, sizes.n, sizes.k, sizes.batch
         return sizes.n, sizes.m, sizes.k, sizes.batch  # the kernel computes the transpose
+
+    def sizes(self, a: Any, b: Any, c: Any = None) -> Sizes:
+        """Check the types and shapes of arrays, also numpy's, and return the sizes.
+
+        Raises:
+            GemmError: when they do not fit.
+        """
+        arrays = {"a": a, "b": b} | ({} if c is None else {"c": c})
+        wanted = ("batch", "rows", "columns") if self._type.batched else ("rows", "columns")
+        for name, array in arrays.items():
+            if array.dtype != self._type.dtype:
+                raise self._error(f"{name} must be {self._type.dtype}, got {array.dtype}")
+            if len(array.shape) != len(wanted):
+                raise self._error(f"{name} must be ({', '.join(wanted)}), got {array.shape}")
+        (*lead, m, k), n = a.shape, b.shape[-1]
+        if b.shape != (*lead, k, n):
+            shape = ", ".join(map(str, (*lead, k, "n")))
+            raise self._error(f"b must be ({shape}) beside a {a.shape}, got {b.shape}")
+        if c is not None and c.shape != (*lead, m, n):
+            raise self._error(f"c must be {(*lead, m, n)}, got {c.shape}")
+        if max(m, n, k) >= SIZE_LIMIT:
+            raise self._error(f"sizes must be below 2^31, got {m}x{n}x{k}")
+        return Sizes(m, n, k, lead[0] if lead else 1)
 
     def release(self) -> None:
         """Forget the built kernels and scratch memory, and with them their contexts."""
@@ -275,7 +300,7 @@ class Launcher:
             units: of the device.
         """
         a, b, c = PlacedArray(*described_a), PlacedArray(*described_b), PlacedArray(*described_c)
-        sizes = self._sizes(a, b, c)
+        sizes = self.sizes(a, b, c)
         layout = self._layout(a, b, c)
         if 0 in (sizes.m, sizes.n, sizes.batch):
             return None
@@ -309,13 +334,13 @@ class Launcher:
             *chosen.geometry(rows, columns, max(1, terms), sizes.batch, units),
         )
 
-    def _choose(self, sizes: _Sizes, layout: GemmType) -> int:
+    def _choose(self, sizes: Sizes, layout: GemmType) -> int:
         if layout == self._type:
             return self._select(sizes.m, sizes.n, sizes.k, sizes.batch)
         # The kernel computes the transpose, an n x m matrix.
         return self._select(sizes.n, sizes.m, sizes.k, sizes.batch)
 
-    def _check_bias(self, bias: PlacedArray, sizes: _Sizes) -> None:
+    def _check_bias(self, bias: PlacedArray, sizes: Sizes) -> None:
         wanted = sizes.m if self._type.bias == "m" else sizes.n
         itemsize = bias.dtype.itemsize
         if bias.dtype != self._type.dtype:
@@ -334,24 +359,6 @@ class Launcher:
         self._check_room(name, array)
         if distance is not None and shares_element(array, c, distance):
             raise self._error(f"c must not share memory with {name}, which is read")
-
-    def _sizes(self, a: PlacedArray, b: PlacedArray, c: PlacedArray | None = None) -> _Sizes:
-        arrays = {"a": a, "b": b} | ({} if c is None else {"c": c})
-        wanted = ("batch", "rows", "columns") if self._type.batched else ("rows", "columns")
-        for name, array in arrays.items():
-            if array.dtype != self._type.dtype:
-                raise self._error(f"{name} must be {self._type.dtype}, got {array.dtype}")
-            if len(array.shape) != len(wanted):
-                raise self._error(f"{name} must be ({', '.join(wanted)}), got {array.shape}")
-        (*lead, m, k), n = a.shape, b.shape[-1]
-        if b.shape != (*lead, k, n):
-            shape = ", ".join(map(str, (*lead, k, "n")))
-            raise self._error(f"b must be ({shape}) beside a {a.shape}, got {b.shape}")
-        if c is not None and c.shape != (*lead, m, n):
-            raise self._error(f"c must be {(*lead, m, n)}, got {c.shape}")
-        if max(m, n, k) >= SIZE_LIMIT:
-            raise self._error(f"sizes must be below 2^31, got {m}x{n}x{k}")
-        return _Sizes(m, n, k, lead[0] if lead else 1)
 
     def _number(self, kernel: Any) -> int:
         most = len(self._kernels) - 1
@@ -388,7 +395,7 @@ class Launcher:
 
     def _empty(self, queue: cl.CommandQueue, a: PlacedArray, b: PlacedArray) -> cl_array.Array:
         """Make an array for the product of two arrays."""
-        sizes, layout = self._sizes(a, b), self._layout(a, b)
+        sizes, layout = self.sizes(a, b), self._layout(a, b)
         shape = (sizes.batch, sizes.m, sizes.n) if layout.batched else (sizes.m, sizes.n)
         itemsize = np.dtype(layout.dtype).itemsize
         matrix = (itemsize, itemsize * sizes.m)
