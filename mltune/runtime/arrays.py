@@ -111,6 +111,11 @@ def swapped(array: Any) -> Any:
     return array.transpose((*range(array.ndim - 2), array.ndim - 1, array.ndim - 2))
 
 
+def misses(wanted: str, found: Sequence[str]) -> int:
+    """Return how many arrays have another memory order; `found` is by `orders`."""
+    return sum(order not in each for order, each in zip(wanted, found, strict=False))
+
+
 def orders(array: Any) -> str:
     """Return matrices' memory orders as numpy's letters: often one; none if not contiguous."""
     if 0 in array.shape:

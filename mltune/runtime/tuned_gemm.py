@@ -30,7 +30,7 @@ from mltune.kernel.kernel import Kernel
 from mltune.kernel.two_step_build import needs_two_steps
 from mltune.problem import Contraction, bias_side, problem_type_name
 from mltune.problem.layout import memory_orders
-from mltune.runtime.arrays import Copied, Copies
+from mltune.runtime.arrays import Copied, Copies, misses, orders
 from mltune.runtime.gemm_kernel import GemmError, GemmKernel, GemmType, KernelError
 from mltune.runtime.here import Here, Learned, refuse_elsewhere
 from mltune.runtime.launch import SIZE_LIMIT
@@ -184,10 +184,12 @@ class TunedGemm:
             self._on(queue).launcher.sizes(a, b)
         except GemmError as error:
             raise UsageError(str(error)) from error
+        types = [each for each in (self._type, self._type.exchanged()) if each]
+        found = [orders(a), orders(b)]
         return self._copies.around(
             queue,
             given,
-            self._type.orders,
+            min((each.orders for each in types), key=lambda way: misses(way, found)),
             lambda a, b, bias=None: self.gemm(queue, a, b, bias=bias, low=low, high=high),
         )
 

@@ -14,7 +14,7 @@ import pyopencl.array as cl_array
 from mltune.errors import UsageError
 from mltune.problem import Precision, problem_type_name
 from mltune.problem.layout import memory_orders
-from mltune.runtime.arrays import Copied, Copies, orders
+from mltune.runtime.arrays import Copied, Copies, misses, orders
 from mltune.runtime.tuned_gemm import Operand, TunedGemm, host_queue, load
 from mltune.selector import Choice, Selector
 
@@ -37,10 +37,6 @@ class _Way:
     def dims(self) -> int:
         """Of the arrays."""
         return _BATCH if self.tuned.selector.contraction.batch_indices else _MATRIX
-
-    def misses(self, given: Sequence[str]) -> int:
-        """Return how many arrays have another memory order."""
-        return sum(order not in each for order, each in zip(self.orders, given, strict=False))
 
 
 class TunedSet:
@@ -181,7 +177,7 @@ class TunedSet:
         if wrong:
             raise UsageError(f"{self._name}: arrays must be pyopencl's, got {wrong[0]}")
         way = self._best(given)
-        if way.misses([orders(each) for each in given]):
+        if misses(way.orders, [orders(each) for each in given]):
             raise UsageError(f"{self._name}: {self._lacking(given)}")
         return self._compute(way, queue, a, b, c, alpha, beta, wait_for)
 
@@ -209,7 +205,8 @@ class TunedSet:
         if not ways:
             raise UsageError(f"{self._name}: {self._lacking(given)}")
         return min(
-            ways, key=lambda way: (way.misses(found), way.dims != dims, way.orders[2] != "C")
+            ways,
+            key=lambda way: (misses(way.orders, found), way.dims != dims, way.orders[2] != "C"),
         )
 
     def _lacking(self, given: Sequence[Any]) -> str:

@@ -124,6 +124,20 @@ def test_other_layouts_are_repacked_on_the_host_and_counted(
 
 
 @pytest.mark.device
+@pytest.mark.parametrize("problem", ["sgemm_nn", "sgemm_nn_row", "sgemm_tt_batched"])
+@pytest.mark.parametrize("order", "CF")
+def test_one_selector_serves_both_orders_without_repacking(problem: str, order: str) -> None:
+    rng = np.random.default_rng(10)
+    lead = (2,) if "batched" in problem else ()
+    a, b = (numbers(rng, (*lead, *shape), "float32", order) for shape in ((5, 4), (4, 6)))
+    one = tuned(problem)[problem]
+
+    right(one(a, b), a, b)
+
+    assert (one.copied.arrays, one.copied.repacked) == (3, 0)
+
+
+@pytest.mark.device
 @pytest.mark.parametrize("is_set", [True, False])
 def test_a_call_that_fails_is_no_call_with_copies(
     is_set: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
