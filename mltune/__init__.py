@@ -45,17 +45,22 @@ _PACKAGES = ("distil", "export", "report", "search")  # these can be called
 
 
 @overload
-def load(selector: Selector, *, learn: str | Path | None = None) -> TunedGemm: ...
+def load(
+    selector: Selector, *, learn: str | Path | None = None, device: str | None = None
+) -> TunedGemm: ...
 @overload
-def load(selector: Sequence[str | Path | Selector]) -> TunedSet: ...
+def load(selector: Sequence[str | Path | Selector], *, device: str | None = None) -> TunedSet: ...
 @overload
-def load(selector: str | Path, *, learn: str | Path | None = None) -> Any: ...
+def load(
+    selector: str | Path, *, learn: str | Path | None = None, device: str | None = None
+) -> Any: ...
 
 
 def load(
     selector: str | Path | Selector | Sequence[str | Path | Selector],
     *,
     learn: str | Path | None = None,
+    device: str | None = None,
 ) -> Any:
     """Load selectors, ready to choose and to launch kernels.
 
@@ -68,6 +73,8 @@ def load(
             selector only. The first calls of a size on a queue with profiling try up to five
             kernels, each at most eight times, and the fastest by event times is kept. None, the
             default, learns nothing.
+        device: for host arrays, as `--device` takes it (default: `auto`). It is looked up at the
+            first call with such arrays.
 
     Returns:
         A `TunedGemm`; for several selectors a `TunedSet`, which finds the problem type of a call
@@ -96,11 +103,11 @@ def load(
         several, name = find_set(Path(selector)), str(selector)
     if not several and isinstance(selector, str | Path | Selector):
         chosen = Path(selector) if isinstance(selector, str) else selector
-        return load_runtime(chosen, None if learn is None else Path(learn))
+        return load_runtime(chosen, None if learn is None else Path(learn), device=device)
     if learn is not None:
         raise UsageError("load: learn takes one selector, got several")
     given = [Path(each) if isinstance(each, str) else each for each in several]
-    return load_set(given, name=name)
+    return load_set(given, name=name, device=device)
 
 
 def __getattr__(name: str) -> Any:

@@ -67,6 +67,7 @@ class TunedGemm:
         *,
         name: str = "",
         speeds: Sequence[Speed] = (),
+        device: str | None = None,
     ) -> None:
         """Bind a selector to its kernels, given in the portfolio's order.
 
@@ -76,6 +77,7 @@ class TunedGemm:
             learn: the file for what is learned from calls; None to learn nothing.
             name: of the pack, for messages (default: the problem type's name).
             speeds: that a pack states; with them it is checked when a device first uses it.
+            device: for host arrays, as `--device` takes it (default: `auto`).
 
         Raises:
             UsageError: when the kernels are not the selector's, the problem type is no GEMM, or
@@ -89,6 +91,7 @@ class TunedGemm:
         self._kernels = tuple(kernels)
         self._name = name or problem_type_name(selector.contraction)
         self._speeds = tuple(speeds)
+        self._device = device
         self._type = _gemm_type(selector.contraction)
         self._launched = tuple(map(_gemm_kernel, kernels))
         self._lock = threading.Lock()
@@ -153,9 +156,9 @@ class TunedGemm:
     ) -> Operand:
         """Return a @ b after the problem type's epilogue, as an array of a's kind.
 
-        Host arrays are copied to the device that `auto` means, and the result is copied back. That
-        takes longer than a product of a few hundred a side; `copied` counts it. If the product is
-        one step of several, keep the arrays on the device with `pyopencl.array`.
+        Host arrays are copied to the device that `load` was given, and the result is copied back.
+        That takes longer than a product of a few hundred a side; `copied` counts it. If the
+        product is one step of several, keep the arrays on the device with `pyopencl.array`.
 
         Args:
             a: m x k, a numpy or a pyopencl array; see `gemm`.
@@ -179,7 +182,7 @@ class TunedGemm:
             raise UsageError(
                 f"{self!r}: a and b must both be numpy or pyopencl arrays, got {kinds}"
             )
-        queue = host_queue()
+        queue = self.host_queue()
         try:
             self._on(queue).launcher.sizes(a, b)
         except GemmError as error:
@@ -345,6 +348,16 @@ class TunedGemm:
         here.settle(self._kernels, describe(queue.device), self._speeds, queue, anew=anew)
         return here
 
+    def host_queue(self) -> cl.CommandQueue:
+        """Return the queue for host arrays; its events have times.
+
+        Raises:
+            NoDeviceError: when there is no such device.
+            UsageError: when it is no OpenCL device, or its driver began before a fork.
+        """
+        _refuse_fork()
+        return _host_queue(self._device or "opencl:auto")
+
     def release(self) -> None:
         """Forget the built kernels and scratch memory, and with them their contexts."""
         for here in list(self._here.values()):
@@ -417,15 +430,9 @@ def _learning(
     return done
 
 
-def host_queue() -> cl.CommandQueue:
-    """Return the queue for host arrays, on the device that `auto` means; its events have times."""
-    _refuse_fork()
-    return _host_queue()
-
-
 @cache
-def _host_queue() -> cl.CommandQueue:
-    context = cl.Context([driver_device(choose("opencl:auto"))])
+def _host_queue(device: str) -> cl.CommandQueue:
+    context = cl.Context([driver_device(choose(device))])
     profiling = cl.command_queue_properties.PROFILING_ENABLE
     return cl.CommandQueue(context, properties=profiling)
 
@@ -443,6 +450,7 @@ def load(
     selector: Path | Selector,
     learn: Path | None = None,
     *,
+    device: str | None = None,
     check: bool = True,
     first_check: bool = True,
 ) -> TunedGemm:
@@ -451,6 +459,7 @@ def load(
     Args:
         selector: which.
         learn: the file for what is learned from calls; None to learn nothing.
+        device: for host arrays, as `--device` takes it (default: `auto`).
         check: whether to refuse a pack that runs on no device of this machine.
         first_check: whether a pack's kernels are checked when a device first uses it; without, the
             caller checks their results.
@@ -462,13 +471,13 @@ def load(
     """
     has_linker()  # PoCL crashes without a linker, and a caller's own queue may be on it
     if isinstance(selector, Selector):
-        return _bound(selector, "selector", learn)
+        return _bound(selector, "selector", learn, device)
     file = find_selector(selector)
     if not (file.parent / SPEEDS_NAME).exists() or file.name != SELECTOR_NAME:
-        return _bound(read_selector(file), str(file), learn)
+        return _bound(read_selector(file), str(file), learn, device)
     name = "/".join(file.absolute().parts[-3:-1])
     speeds = read_speeds(file.parent) if first_check else ()
-    tuned = _bound(read_selector(file), str(file), learn, name, speeds, is_pack=True)
+    tuned = _bound(read_selector(file), str(file), learn, device, name, speeds, is_pack=True)
     devices: list[DeviceInfo] = []
     with suppress(NoDeviceError):  # without a device it can still choose
         devices = [entry.info for entry in list_devices() if check]
@@ -480,6 +489,7 @@ def _bound(
     selector: Selector,
     where: str,
     learn: Path | None,
+    device: str | None,
     name: str = "",
     speeds: Sequence[Speed] = (),
     *,
@@ -503,7 +513,7 @@ def _bound(
             where,
             names,
         )
-    return TunedGemm(selector, kernels, learn, name=name, speeds=speeds)
+    return TunedGemm(selector, kernels, learn, name=name, speeds=speeds, device=device)
 
 
 def _gemm_kernel(kernel: Kernel) -> GemmKernel:

@@ -15,7 +15,7 @@ from mltune.errors import UsageError
 from mltune.problem import Precision, problem_type_name
 from mltune.problem.layout import memory_orders
 from mltune.runtime.arrays import Copied, Copies, misses, orders
-from mltune.runtime.tuned_gemm import Operand, TunedGemm, host_queue, load
+from mltune.runtime.tuned_gemm import Operand, TunedGemm, load
 from mltune.selector import Choice, Selector
 
 _MATRIX, _BATCH = 2, 3
@@ -116,7 +116,7 @@ class TunedSet:
     def __call__(self, a: Operand, b: Operand) -> Operand:
         """Return a @ b, as an array of a's kind.
 
-        Host arrays are copied to the device that `auto` means, and the result is copied back;
+        Host arrays are copied to the device that `load` was given, and the result is copied back;
         `copied` counts that.
 
         Args:
@@ -138,7 +138,7 @@ class TunedSet:
                 f"{self._name}: a and b must both be numpy or pyopencl arrays, got {kinds}"
             )
         way = self._best((a, b))
-        queue = host_queue()
+        queue = way.tuned.host_queue()
         return self._copies.around(
             queue,
             (a, b),
@@ -289,15 +289,18 @@ def _as_batch(array: cl_array.Array) -> cl_array.Array:
     )
 
 
-def load_set(given: Sequence[Path | Selector], *, name: str = "") -> TunedSet:
+def load_set(
+    given: Sequence[Path | Selector], *, name: str = "", device: str | None = None
+) -> TunedSet:
     """Load selectors of several problem types.
 
     Args:
         given: selectors, their files, or packs' names.
         name: for messages.
+        device: for host arrays, as `--device` takes it (default: `auto`).
 
     Raises:
         UsageError: as `load`, and when two are for one problem type.
         NoDeviceError: when no kernel of a pack runs on any device of this machine.
     """
-    return TunedSet([load(each) for each in given], name=name)
+    return TunedSet([load(each, device=device) for each in given], name=name)

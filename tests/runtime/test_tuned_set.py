@@ -14,7 +14,7 @@ import pytest
 
 import mltune
 from mltune.device import choose
-from mltune.errors import UsageError
+from mltune.errors import NoDeviceError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import parse_problem_type
 from mltune.runtime import TunedGemm, TunedSet
@@ -261,3 +261,20 @@ def test_a_set_of_one_selects_and_others_name_a_problem_type() -> None:
     assert both["dgemm_nn"].select(5, 6, 7).index == 0
     with pytest.raises(UsageError, match=r'ask one of them, such as gemm\["sgemm_nn"\].select\('):
         both.select(5, 6, 7)
+
+
+@pytest.mark.device
+def test_host_arrays_go_to_the_device_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def refuse(spec: str) -> None:
+        asked.append(spec)
+        raise NoDeviceError("there is none")
+
+    monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", refuse)
+    a = np.ones((4, 4), "float32")
+    for given in (selector("sgemm_nn"), [selector("sgemm_nn")]):
+        with pytest.raises(NoDeviceError):
+            mltune.load(given, device="7:1")(a, a)
+
+    assert asked == ["7:1", "7:1"]
