@@ -357,6 +357,15 @@ class Learner:
             trial.read()
             return trial.best
 
+    def learned(self, size: Size) -> int | None:
+        """Return the kernel learned for a size; None if no device, or several, learned it."""
+        with self._lock:
+            ended = {device: number for (device, of), number in self._known.items() if of == size}
+            trials = [(device, each) for (device, of), each in self._trials.items() if of == size]
+            begun = {device: each.best for device, each in trials if each.is_known}
+        found = {**ended, **begun}
+        return next(iter(found.values())) if len(found) == 1 else None
+
     def save(self) -> None:
         """Write what is known so far, including trials that have not ended.
 

@@ -35,7 +35,7 @@ from mltune.runtime.gemm_kernel import GemmError, GemmKernel, GemmType, KernelEr
 from mltune.runtime.here import Here, Learned, refuse_elsewhere
 from mltune.runtime.launch import SIZE_LIMIT
 from mltune.runtime.learning import Learner
-from mltune.selector import Choice, Selector
+from mltune.selector import Choice, Reason, Selector
 from mltune.selector.json import read_selector
 from mltune.selector.pack import SELECTOR_NAME, find_selector
 from mltune.selector.speeds import SPEEDS_NAME, Speed, read_speeds
@@ -135,6 +135,9 @@ class TunedGemm:
     def select(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
         """Return the kernel for a size, and the reason.
 
+        That is the learned one if just one device has learned the size. Arrays whose memory orders
+        are the opposite of the problem type's give C^T = B^T A^T, so their size is n, m, k.
+
         Raises:
             UsageError: when a size is no whole number from 0 to 2^31 - 1.
         """
@@ -143,7 +146,11 @@ class TunedGemm:
             raise UsageError(
                 f"{self!r}: sizes must be whole numbers from 0 to 2^31 - 1, got {size}"
             )
-        return self._selector.choose(*map(int, size))
+        m, n, k, batch = map(int, size)
+        learned = None if self._learner is None else self._learner.learned((m, n, k, batch))
+        if learned is not None:
+            return Choice(self._selector.portfolio[learned], learned, Reason.LEARNED)
+        return self._selector.choose(m, n, k, batch)
 
     def __call__(
         self,

@@ -149,6 +149,7 @@ class Reason(StrEnum):
     EXACT = "exact size"
     FORMULAS = "time formulas"
     TREE = "tree"
+    LEARNED = "learned"
 
 
 @dataclass(frozen=True, slots=True)

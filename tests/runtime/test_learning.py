@@ -30,7 +30,7 @@ from mltune.runtime.learning import (
     _Trial,
     candidates,
 )
-from mltune.selector import Selector, TimeFormula
+from mltune.selector import Reason, Selector, TimeFormula
 from tests.runtime.test_tuned_gemm import selector_for
 
 SIZE = (17, 20, 30, 1)
@@ -356,3 +356,19 @@ def test_host_arrays_teach(
 
     (row,) = json.loads((tmp_path / "learned.json").read_text())["learned"]
     assert row["size"] == [*SIZE]
+    choice = tuned.select(*SIZE)
+    assert (choice.kernel.name, choice.reason) == (row["kernel"], Reason.LEARNED)
+
+
+def test_a_choice_is_what_was_learned_unless_devices_differ(
+    selector: Selector, tmp_path: Path
+) -> None:
+    path = tmp_path / "learned.json"
+    teach(Learner(selector, path), {1: 100, 0: 80}.__getitem__, 60)
+
+    assert mltune.load(selector, learn=path).select(*SIZE).index == 0
+    assert mltune.load(selector, learn=path).select(8, 8, 8).reason is Reason.EXACT
+
+    rows = json.loads(path.read_text())["learned"]
+    path.write_text(json.dumps({"learned": [*rows, {**rows[0], "device": "another"}]}))
+    assert mltune.load(selector, learn=path).select(*SIZE) == selector.choose(*SIZE)

@@ -179,7 +179,7 @@ def test_questions_and_names_that_no_exporter_could_write_are_refused() -> None:
 
 
 def test_a_reason_is_printed_in_words() -> None:
-    assert [str(each) for each in Reason] == ["exact size", "time formulas", "tree"]
+    assert [str(each) for each in Reason] == ["exact size", "time formulas", "tree", "learned"]
 
 
 def test_a_selector_is_for_the_device_that_it_names_and_no_other() -> None:
