@@ -151,7 +151,7 @@ def test_build_files_build_and_precompile(
         "cmake": [
             ["cmake", "-S", ".", "-B", "build", f"-DOpenCL_LIBRARY={opencl_loader}"],
             ["cmake", "--build", "build"],
-            ["cmake", "--build", "build", "--target", "precompiled"],
+            ["cmake", "--build", "build", "--target", f"{library.name}_precompiled"],
             ["cmake", "--build", "build"],
         ],
     }

@@ -13,10 +13,13 @@ from pathlib import Path
 import pyopencl as cl
 import pytest
 
+from mltune.compat.autogemm import FullCWriter
 from mltune.errors import UsageError
 from mltune.export import SET_WRITERS
+from mltune.export.c.c_writer import CWriter
 from mltune.export.library import Library
 from mltune.export.library_set import LibrarySet
+from mltune.export.writer import Writer
 from mltune.workflow.export import export_selectors
 from tests.export.conftest import COMPILERS, FAILING, STRICT
 from tests.set_calls import BEGUN, NOT_HELD, check_set_calls
@@ -264,6 +267,38 @@ def test_two_libraries_are_built_installed_and_linked_into_one_program(
         run("cmake", loader, f"-DCMAKE_PREFIX_PATH={installed}", ".", folder=program)
         run("cmake", "--build", ".", folder=program)
     assert run(program / "both", folder=program) == "sgemm_nn\n"
+
+
+@pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
+def test_a_project_of_cmake_takes_libraries_of_all_layouts_as_folders(
+    tiled: Make, opencl_loader: Path, tmp_path: Path
+) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("needs cmake")
+    names = ["mltune", "mine", "mltune_sgemm_nt", "mltune_sgemm_tn", "mltune_sgemm_tt"]
+    for name in names[:2]:
+        sources(tiled, ("sgemm_nn",), tmp_path / name, name)
+    for name in names[2:]:
+        library = tiled(name.removeprefix("mltune_"))
+        writer: Writer = CWriter() if name.endswith("nt") else FullCWriter()
+        writer.write(library.selector, library.kernels, tmp_path / name)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.10)\nproject(all C)\nadd_executable(example all.c)\n"
+        + "".join(
+            f"add_subdirectory({name})\ntarget_link_libraries(example {name})\n" for name in names
+        )
+    )
+    calls = "".join(f"    {name}_release();\n" for name in names)
+    (tmp_path / "all.c").write_text(
+        "".join(f'#include "{name}.h"\n' for name in names)
+        + f"int main(void)\n{{\n{calls}    return 0;\n}}\n"
+    )
+
+    for command in ([f"-DOpenCL_LIBRARY={opencl_loader}", "."], ["--build", "."]):
+        done = subprocess.run(
+            ["cmake", *command], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_one_selector_for_each_problem_type_and_a_name(tiled: Make, tmp_path: Path) -> None:
