@@ -282,12 +282,14 @@ def test_a_project_of_cmake_takes_libraries_of_all_layouts_as_folders(
         library = tiled(name.removeprefix("mltune_"))
         writer: Writer = CWriter() if name.endswith("nt") else FullCWriter()
         writer.write(library.selector, library.kernels, tmp_path / name)
-    (tmp_path / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.10)\nproject(all C)\nadd_executable(example all.c)\n"
-        + "".join(
-            f"add_subdirectory({name})\ntarget_link_libraries(example {name})\n" for name in names
-        )
-    )
+    lines = [
+        "cmake_minimum_required(VERSION 3.10)",
+        "project(all C)",
+        "add_executable(example all.c)",
+    ]
+    for name in names:
+        lines += [f"add_subdirectory({name})", f"target_link_libraries(example {name}::{name})"]
+    (tmp_path / "CMakeLists.txt").write_text("\n".join(lines))
     calls = "".join(f"    {name}_release();\n" for name in names)
     (tmp_path / "all.c").write_text(
         "".join(f'#include "{name}.h"\n' for name in names)
