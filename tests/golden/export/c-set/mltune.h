@@ -123,8 +123,9 @@ int mltune_zgemm_batched(
     int64_t offset_c, int64_t ldc, int64_t stride_c, cl_command_queue queue, cl_uint num_events,
     const cl_event *wait_list, cl_event *event);
 
-/* The name of the kernel for a problem, or NULL if there is none; where `reason` is not NULL, also
-   why that one: "exact size", "time formulas" or "tree". */
+/* The name of the kernel that is chosen for a problem, or NULL if there is none; where `reason` is
+   not NULL, also why that one: "exact size", "time formulas" or "tree". A call launches another one
+   if mltune_learn found that to be faster. */
 const char *mltune_kernel_for(char precision, char order, char trans_a, char trans_b, int64_t m,
                               int64_t n, int64_t k, int64_t batch, const char **reason);
 

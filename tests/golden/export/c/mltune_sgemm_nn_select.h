@@ -27,7 +27,8 @@ typedef struct mltune_sgemm_nn_problem {
     int64_t m, n, k, batch;
 } mltune_sgemm_nn_problem;
 
-/* The number of the kernel for a problem. Every size is answered, 0 and below too. */
+/* The number of the kernel that is chosen for a problem. Every size is answered, 0 and below too.
+   A call launches another one if mltune_sgemm_nn_learn found that to be faster. */
 int mltune_sgemm_nn_select(const mltune_sgemm_nn_problem *problem);
 
 /* Why that one: "exact size", "time formulas" or "tree". */
