@@ -98,6 +98,21 @@ def test_the_example_checks_every_problem_type(
     assert done.stdout.count(" right ") == 6
 
 
+def test_the_example_shows_its_usage_for_what_is_no_size(
+    tiled: Make, compile_opencl: Build, opencl_environment: dict[str, str], tmp_path: Path
+) -> None:
+    files = sources(tiled, ("sgemm_nn",), tmp_path)
+    example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files)
+
+    for given in ("a b c", "0 5 5", "5 -5 5", "5 5 5x", "5 5"):
+        done = subprocess.run(
+            [example, *given.split()],
+            capture_output=True, text=True, check=False, env=opencl_environment,
+        )  # fmt: skip
+        usage = "usage: example [-d DEVICE] [M N K [BATCH]]\n"
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", usage), given
+
+
 def test_wrong_arguments_are_named_by_their_places(
     tiled: Make, compile_shared: Build, queue: cl.CommandQueue, tmp_path: Path
 ) -> None:

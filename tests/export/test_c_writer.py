@@ -226,6 +226,21 @@ def test_a_kernel_that_does_not_build_is_a_positive_code(
     assert done.stderr.endswith("example: mltune_sgemm_nn failed (11)\n")
 
 
+def test_the_example_shows_its_usage_for_what_is_no_size(
+    tiled: Make, compile_opencl: Build, opencl_environment: dict[str, str], tmp_path: Path
+) -> None:
+    files = sources(tiled("sgemm_nn"), tmp_path)
+    example = compile_opencl(tmp_path / "example", tmp_path / "example.c", *files)
+
+    for given in ("a b c", "0 5 5", "5 -5 5", "5 5 5x", "5 5"):
+        done = subprocess.run(
+            [example, *given.split()],
+            capture_output=True, text=True, check=False, env=opencl_environment,
+        )  # fmt: skip
+        usage = "usage: example [-d DEVICE] [M N K [A B C [ALPHA BETA]]]\n"
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", usage), given
+
+
 def test_the_readme_shows_the_loader_a_driver_from_pip(
     tiled: Make, compile_opencl: Build, opencl_environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -338,7 +338,7 @@ def _example_values(library: Library, element: Element) -> dict[str, str]:
         "num_sizes": str(len(sizes)),
         "usage_sizes": " ".join(size.upper() for size in sizes),
         "example_sizes": "100 200 300" + " 4" * library.batched,
-        "given_sizes": ", ".join(f"atol(sizes[{place}])" for place in range(len(sizes)))
+        "given_sizes": ", ".join(f"positive(sizes[{place}])" for place in range(len(sizes)))
         + ("" if library.batched else ", 1"),
         "checked_sizes": "\n".join(
             f"        {{{m}, {n}, {k}, {3 if library.batched else 1}}},"

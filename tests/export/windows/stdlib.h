@@ -4,7 +4,6 @@
 #define RAND_MAX 0x7fff
 double atof(const char *);
 int atoi(const char *);
-long atol(const char *);
 long long atoll(const char *);
 void *bsearch(const void *, const void *, size_t, size_t,
               int (*)(const void *, const void *));
@@ -15,3 +14,4 @@ char *getenv(const char *);
 void *malloc(size_t);
 int rand(void);
 void *realloc(void *, size_t);
+long strtol(const char *, char **, int);

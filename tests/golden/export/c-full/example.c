@@ -22,6 +22,9 @@
 
 #define REPEATS 5
 
+static const char usage[] =
+    "usage: example [-d DEVICE] [M N K [A B C [ALPHA BETA]]]\n";
+
 typedef float element;
 typedef float factor;
 
@@ -34,6 +37,23 @@ static void fail(const char *what, int code)
 {
     fprintf(stderr, "example: %s (%d)\n", what, code);
     exit(EXIT_FAILURE);
+}
+
+static void show_usage(void)
+{
+    fputs(usage, stderr);
+    exit(EXIT_FAILURE);
+}
+
+/* The positive number that an argument is; ends the program if it is none. */
+static int64_t positive(const char *argument)
+{
+    char *end;
+    const long number = strtol(argument, &end, 10);
+
+    if (*end != '\0' || number < 1)
+        show_usage();
+    return number;
 }
 
 static double now_seconds(void)
@@ -287,13 +307,13 @@ int main(int argc, char **argv)
             right &= run(queue, context, &checked[i], NULL, (factor)1.5, (factor)-0.5);
     } else if (given == 3 || given == 3 + 3 || given == 3 + 5) {
         char **const sizes = argv + first, **const files = sizes + 3;
-        const mltune_sgemm_nn_problem problem = {atol(sizes[0]), atol(sizes[1]), atol(sizes[2]), 1};
+        const mltune_sgemm_nn_problem problem = {positive(sizes[0]), positive(sizes[1]), positive(sizes[2]), 1};
         const int scaled = given == 3 + 5;
 
         right = run(queue, context, &problem, given == 3 ? NULL : files,
                     scaled ? (factor)atof(files[3]) : 1, scaled ? (factor)atof(files[4]) : 0);
     } else {
-        fail("usage: example [-d DEVICE] [M N K [A B C [ALPHA BETA]]]", given);
+        show_usage();
     }
     mltune_sgemm_nn_release();
     clReleaseCommandQueue(queue);

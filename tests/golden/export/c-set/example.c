@@ -21,6 +21,8 @@
 
 #define REPEATS 3
 
+static const char usage[] = "usage: example [-d DEVICE] [M N K [BATCH]]\n";
+
 /* What is multiplied: as in mltune_gemm, and matrices packed. */
 typedef struct job {
     char precision, order, trans_a, trans_b;
@@ -32,6 +34,23 @@ static void fail(const char *what, int code)
 {
     fprintf(stderr, "example: %s (%d)\n", what, code);
     exit(EXIT_FAILURE);
+}
+
+static void show_usage(void)
+{
+    fputs(usage, stderr);
+    exit(EXIT_FAILURE);
+}
+
+/* The positive number that an argument is; ends the program if it is none. */
+static int64_t positive(const char *argument)
+{
+    char *end;
+    const long number = strtol(argument, &end, 10);
+
+    if (*end != '\0' || number < 1)
+        show_usage();
+    return number;
 }
 
 static double now_seconds(void)
@@ -348,19 +367,22 @@ int main(int argc, char **argv)
     const int num_sizes = given == 0 ? (int)(sizeof checked / sizeof checked[0]) : 1;
     cl_context context;
     const cl_command_queue queue = make_queue(wanted, &context);
+    int64_t sizes[4] = {0, 0, 0, 0};
     int right = 1, number, i, turned;
 
     if (given != 0 && given != 3 && given != 4)
-        fail("usage: example [-d DEVICE] [M N K [BATCH]]", given);
+        show_usage();
+    for (i = 0; i < given; ++i)
+        sizes[i] = positive(argv[first + i]);
     for (number = 0; number < mltune_num_types(); ++number) {
         for (i = 0; i < num_sizes; ++i) {
             for (turned = 0; turned < 2; ++turned) {
                 job of = job_of(mltune_type(number));
 
-                of.m = given == 0 ? checked[i][0] : atol(argv[first]);
-                of.n = given == 0 ? checked[i][1] : atol(argv[first + 1]);
-                of.k = given == 0 ? checked[i][2] : atol(argv[first + 2]);
-                of.batch = given == 4 ? atol(argv[first + 3]) : of.batch;
+                of.m = given == 0 ? checked[i][0] : sizes[0];
+                of.n = given == 0 ? checked[i][1] : sizes[1];
+                of.k = given == 0 ? checked[i][2] : sizes[2];
+                of.batch = given == 4 ? sizes[3] : of.batch;
                 if (turned) { /* the other order, which A and B serve in each other's place */
                     const char trans = of.trans_a;
 
