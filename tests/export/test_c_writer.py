@@ -11,6 +11,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from mltune import __version__
 from mltune.export import WRITERS
 from mltune.export.c import c_writer
 from mltune.export.c.c_writer import TEMPLATES
@@ -306,6 +307,8 @@ def test_build_files_build_and_install(
         if file.is_file()
     }
     described = {"lib/pkgconfig/mltune_sgemm_nn.pc"} if tool == "make" else set()
+    for file in described:
+        assert f"\nVersion: {__version__}\n" in (tmp_path / "installed" / file).read_text()
     assert installed == described | {
         "lib/libmltune_sgemm_nn.a",
         "include/mltune_sgemm_nn.h",

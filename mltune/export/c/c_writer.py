@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from mltune import __version__
 from mltune.export.c import epilogue, selection
 from mltune.export.c.arguments import arguments as blas_arguments
 from mltune.export.c.arguments import call, prototype
@@ -170,11 +171,12 @@ def build_program(sources: Iterable[str], types: str, *, fetches: bool) -> str:
 
 
 def shared_values(types: str) -> dict[str, str]:
-    """Return the values that are the same in the header and the example of any library."""
+    """Return the values that are the same in the files of any library."""
     tools = {"find_device": fill(TEMPLATES / "find_device.c.in", {}).rstrip("\n")}
     return {
         "opencl": fill(TEMPLATES / "opencl.h.in", {}).rstrip("\n"),
         "library_end": fill(TEMPLATES / "library_end.h.in", {"types": types}).rstrip("\n"),
+        "version": __version__,
         "example_tools": fill(TEMPLATES / "example_tools.c.in", tools).rstrip("\n"),
     }
 
