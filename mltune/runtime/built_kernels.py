@@ -20,6 +20,10 @@ from mltune.runtime.building import BuildError, build
 from mltune.runtime.gemm_kernel import GemmKernel, GemmType, KernelError
 
 
+class BegunError(cl.Error):
+    """A pass was refused after another one was enqueued, so that C may have changed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a launch needs, as far as it follows from the arrays' shapes and places.
@@ -96,6 +100,7 @@ class BuiltKernels:
 
         Raises:
             KernelError: when the kernel does not build for the device.
+            BegunError: when the driver refuses a pass, but not the first one.
         """
         is_in_order = not _is_out_of_order(queue)
         start = _launched_unwatched if is_in_order and not watched else _launched
@@ -124,8 +129,13 @@ class BuiltKernels:
             # All arguments first: else the device waits for the host between two passes.
             for function, _, _ in launches:
                 function.set_args(*arguments)
-            for function, global_size, work_group in launches:
-                begun = start(function, queue, global_size, work_group, events)
+            for place, (function, global_size, work_group) in enumerate(launches):
+                try:
+                    begun = start(function, queue, global_size, work_group, events)
+                except cl.Error as error:
+                    if place == 0:
+                        raise
+                    raise BegunError(*error.args) from error
                 launched += begun
                 events = () if is_in_order else begun
             if kernel.has_scratch:

@@ -31,6 +31,7 @@ from mltune.kernel.two_step_build import needs_two_steps
 from mltune.problem import Contraction, bias_side, problem_type_name
 from mltune.problem.layout import memory_orders
 from mltune.runtime.arrays import Copied, Copies, misses, orders
+from mltune.runtime.built_kernels import BegunError
 from mltune.runtime.gemm_kernel import GemmError, GemmKernel, GemmType, KernelError
 from mltune.runtime.here import Here, Learned, refuse_elsewhere
 from mltune.runtime.launch import SIZE_LIMIT
@@ -426,8 +427,8 @@ def _learning(
     begin = time.perf_counter()
     try:
         done = enqueue(kernel=use.number)
-    except (cl.Error, KernelError):
-        if not learner.fails(device, size, use.number):
+    except (cl.Error, KernelError) as error:
+        if not learner.fails(device, size, use.number) or isinstance(error, BegunError):
             raise
         return enqueue()
     if builds:

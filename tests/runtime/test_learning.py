@@ -17,9 +17,10 @@ import pytest
 
 import mltune
 from mltune.device import choose
-from mltune.errors import UsageError
+from mltune.errors import MltuneError, UsageError
 from mltune.files import take_lock, write_atomically
 from mltune.problem import Precision, gemm
+from mltune.runtime import built_kernels
 from mltune.runtime.learning import (
     MOST_TRIES,
     PAUSE,
@@ -324,6 +325,43 @@ def test_products_are_right_while_it_learns_in_threads(
     assert max(wrong) < 1e-4
     rows = json.loads(path.read_text())["learned"]
     assert [row["size"] for row in rows] == [[*SIZE]]
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_tried_kernel_is_replaced_only_if_it_fails_before_it_begins(
+    place: int,
+    selector: Selector,
+    tmp_path: Path,
+    timed: cl.CommandQueue,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tuned = mltune.load(selector, learn=tmp_path / "learned.json")
+    a, b, c = (
+        cl_array.to_device(timed, np.ones(shape, dtype=np.float32))
+        for shape in ((18, 20), (20, 16), (18, 16))
+    )
+    for kernel in (0, 1):  # built, so that both are tried
+        tuned.gemm(timed, a, b, kernel=kernel)
+    refused, launched = tuned.kernels[1].passes[place].entry, built_kernels._launched
+    errors = []
+
+    def launch(kernel: cl.Kernel, *given: Any) -> list[cl.Event]:
+        if kernel.function_name == refused:
+            raise cl.RuntimeError("refused")
+        return launched(kernel, *given)
+
+    monkeypatch.setattr(built_kernels, "_launched", launch)
+    for _ in range(6):
+        c.fill(1)
+        try:
+            tuned.gemm(timed, a, b, c, beta=1)
+        except MltuneError as error:
+            errors.append(str(error))
+        else:
+            assert np.array_equal(c.get(), np.full((18, 16), 21))
+
+    assert [error.rpartition(": ")[2] for error in errors] == ["refused"] * place
 
 
 @pytest.mark.device
