@@ -27,6 +27,7 @@ from mltune.selector import Selector, depth, ends
 from mltune.selector.json import read_selector, write_selector
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.selector.speeds import write_speeds
+from mltune.shell import command
 from mltune.space import Config
 from mltune.tuning.progress import Show, Steps
 from mltune.workflow.advice import advice
@@ -176,8 +177,8 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     """Distil the measurements of runs and write the selector.
 
     Raises:
-        UsageError: when a run cannot be read, a setting is out of range, or the output is a run
-            or has a README.md that is no card.
+        UsageError: when a run cannot be read or is of no GEMM, a setting is out of range, or the
+            output is a run or has a README.md that is no card.
         NoCorrectConfigError: when no kernel of the runs was right.
         MltuneError: when the selector cannot be written.
     """
@@ -189,6 +190,13 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     if options.output is not None and options.output.suffix != ".json":
         refuse_foreign_card(options.output)
     recorded = read_runs(options.runs, show)
+    contraction = recorded.contraction
+    if not contraction.is_gemm:
+        raise UsageError(
+            f"distil: {options.runs[0]} is of the contraction {contraction.precision.letter}:"
+            f"{contraction.einsum()}, and a selector chooses by M, N and K of a GEMM; "
+            f"{command('mltune', 'source', options.runs[0])} prints its best kernel"
+        )
     limited = _limited(recorded)
     rows = [row for row in recorded.measurements if row.config not in limited]
     counts = calls(recorded.infos)

@@ -133,7 +133,7 @@ def _content(
         best=best,
         model=learn(sound, info.device, show),
         selection=selection,
-        next_command=_next_command(folder, measurements, isinstance(selection, Selection)),
+        next_command=_next_command(folder, info, measurements, selection),
         replay_command=command("mltune", "replay", folder),
         gain=gain(info, sound, best),
         of_peak=shares_of_peak(info, best),
@@ -193,10 +193,14 @@ def _points(trials: Sequence[Trial]) -> tuple[TrialPoint, ...]:
     return tuple(points)
 
 
-def _next_command(folder: Path, measurements: Sequence[Measurement], selectable: bool) -> str:
-    if selectable:
+def _next_command(
+    folder: Path, info: RunInfo, rows: Sequence[Measurement], selection: Selection | str
+) -> str:
+    if isinstance(selection, Selection):
         return command("mltune", "distil", folder)
-    failed = next((row for row in measurements if row.status is not Status.OK), None)
+    if not info.contraction.is_gemm and choose(rows):
+        return command("mltune", "source", folder)
+    failed = next((row for row in rows if row.status is not Status.OK), None)
     if failed:
         return command("mltune", "replay", folder, str(failed.id))
     return command("mltune", "search", "--resume", "--run", folder)
@@ -206,6 +210,8 @@ def _selection(info: RunInfo, measurements: Sequence[Measurement], show: Show) -
     """Distil, and return each rule's regret on each size by a fit without that size."""
     if info.family == HANDWRITTEN:
         return "A selector cannot ship hand-written kernels, so none is chosen."
+    if not info.contraction.is_gemm:
+        return "A selector chooses by M, N and K of a GEMM; this is another contraction."
     try:
         table = rule_table(measurements, [info]).called(calls([info]))
     except MltuneError as error:

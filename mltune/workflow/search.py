@@ -127,8 +127,9 @@ class SearchResult:
             return (f"{reason}; resume with: {again}",)
         if self.info.family == HANDWRITTEN:
             return (f"next: {command('mltune', 'report', self.run)}",)
-        train, distil = (command("mltune", verb, self.run) for verb in ("train", "distil"))
-        return (f"next: {train}    or: {distil}",)
+        verbs = ("train", "distil") if self.info.contraction.is_gemm else ("report", "source")
+        first, other = (command("mltune", verb, self.run) for verb in verbs)
+        return (f"next: {first}    or: {other}",)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `--json` prints."""

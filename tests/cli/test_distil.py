@@ -97,3 +97,22 @@ def test_who_replaces_a_pack_of_other_runs_is_told(
     said = f"{place}: replaces a pack of other runs; with -o NAME it stays\n"
     for command in (("train", "other"), ("distil", "other", "--method", "formulas")):
         assert said in mltune(*command).err
+
+
+def test_a_contraction_has_no_selector(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
+) -> None:
+    run, out = tmp_path / "run", tmp_path / "out"
+    asked = ("--problem", "s:bmk,kcn->bmcn", "--sizes", "8x4x8x4x16", "--budget", "2")
+
+    done = mltune(*quick_search, *asked, "--run", run)
+    refused = mltune("distil", run, "-o", out)
+    reported = mltune("report", run)
+
+    assert done.out.splitlines()[-1] == f"next: mltune report {run}    or: mltune source {run}"
+    assert refused.err.count("\n") == 1
+    assert "is of the contraction s:lkm,mji->lkji, and a selector chooses by M" in refused.err
+    assert refused.code == 2
+    assert not out.exists()
+    assert reported.out.splitlines()[-1] == f"next: mltune source {run}"
+    assert mltune("source", run).code == 0
