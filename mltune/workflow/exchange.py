@@ -34,6 +34,7 @@ from mltune.run.run import Run
 from mltune.selector import Selector
 from mltune.selector.json import FORMAT as SELECTOR_FORMAT
 from mltune.selector.json import read_selector, write_selector
+from mltune.selector.pack import SELECTOR_NAME
 from mltune.shell import command
 from mltune.space.config import Config
 from mltune.space.yaml_document import parse_document
@@ -165,6 +166,8 @@ def _convert(
 
 def _recognise(path: Path) -> tuple[_Kind, str]:
     """Recognise a file's kind by its contents."""
+    if (path / SELECTOR_NAME).exists():
+        return _SELECTOR, ""
     if path.is_dir():
         return (_KERNELS if any(path.glob("*.json")) and not _is_run(path) else _RUN), ""
     text, _ = read_text(path)
@@ -271,7 +274,8 @@ def _logic_to_selector(job: _Job) -> Result:
 
 
 def _selector_to_logic(job: _Job) -> Result:
-    text, notes = logic_of_selector(read_selector(job.source), str(job.source))
+    path = job.source / SELECTOR_NAME if job.source.is_dir() else job.source
+    text, notes = logic_of_selector(read_selector(path), str(job.source))
     return _written(job.out, text), notes, ""
 
 
@@ -300,8 +304,9 @@ def _autogemm_to_space(job: _Job) -> Result:
 
 
 def _selector_file(selector: Selector, out: Path) -> list[Path]:
-    write_selector(selector, out)
-    return [out]
+    path = out if out.suffix == ".json" else out / SELECTOR_NAME
+    write_selector(selector, path)
+    return [path]
 
 
 def _export(selectors: Sequence[Path]) -> str:

@@ -144,6 +144,22 @@ def test_library_logic_and_a_selector_become_each_other(mltune: Command, tmp_pat
     assert mltune("export", selector, "--lang", "c", "-o", tmp_path / "c").code == 0
 
 
+def test_a_selector_s_folder_is_written_and_read_as_by_distil(
+    mltune: Command, tmp_path: Path
+) -> None:
+    logic, folder, back = tmp_path / "logic.yaml", tmp_path / "mine", tmp_path / "back.yaml"
+    logic.write_text(LOGIC)
+
+    made = mltune("convert", logic, "--to", "selector", "-o", folder, "--json")
+    exported = mltune("export", folder, "--lang", "json", "-o", tmp_path / "json")
+    converted = mltune("convert", folder, "--to", "logic", "-o", back)
+    imported = mltune("import", folder, "-o", tmp_path / "there")
+
+    assert made.json["files"] == [str(folder / "selector.json")]
+    assert (exported.code, converted.code, imported.code) == (0, 0, 0)
+    assert (tmp_path / "there" / "mine.yaml").read_text() == back.read_text()
+
+
 def test_logic_without_ranges_says_what_others_get(mltune: Command, tmp_path: Path) -> None:
     (tmp_path / "logic.yaml").write_text(LOGIC)
 
