@@ -8,7 +8,7 @@ from pathlib import Path
 from mltune.cli.output import print_json
 from mltune.counted import counted
 
-EXAMPLE = "mltune salvage runs/2026-11-21-sgemm-nn-nvidia-h200 -o runs/salvaged"
+EXAMPLE = "mltune salvage runs/here -o runs/salvaged"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

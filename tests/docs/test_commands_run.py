@@ -90,7 +90,6 @@ QUICK_SCRIPTS = {
 
 FILLED = {
     "pack verify nvidia-h200/sgemm": "pack verify pthread-amd-epyc/sgemm",
-    "salvage runs/2026-11-21-sgemm-nn-nvidia-h200": "salvage runs/here",
     "bench h200": "bench models/pthread-amd-epyc/sgemm_nn",
     "best_against.py large": "best_against.py runs/here",
     "a-program-that-uses-clblast": "true",
