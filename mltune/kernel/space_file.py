@@ -36,7 +36,7 @@ def load_space(path: str | Path) -> SpaceFile:
     """
     file = load_any(path)
     if file.family in DECLARED:
-        _check(file, DECLARED[file.family], str(path))
+        _check(file, DECLARED[file.family])
     return with_limits(file)
 
 
@@ -69,8 +69,8 @@ def with_limits(file: SpaceFile) -> SpaceFile:
     )
 
 
-def _check(file: SpaceFile, family: FamilyParameters, where: str) -> None:
-    """Refuse parameters and values that no config of the family has."""
+def _check(file: SpaceFile, family: FamilyParameters) -> None:
+    """Refuse parameters and values that no config of the family has, and missing parameters."""
     for parameter in file.parameters:
         param = family.by_name.get(parameter.name)
         if param is None:
@@ -83,11 +83,12 @@ def _check(file: SpaceFile, family: FamilyParameters, where: str) -> None:
                     f"must be {param.wanted}, got {value!r}"
                 )
     given = {parameter.name for parameter in file.parameters}
-    for param in family.params:
-        if param.default is None and param.name not in given:
-            raise UsageError(
-                f"{where}: kernel family {family.family}: lacks the parameter '{param.name}'"
-            )
+    needed = [param.name for param in family.params if param.default is None]
+    if missing := [name for name in needed if name not in given]:
+        raise UsageError(
+            f"{file.parameters[0].where}: kernel family {family.family}: 'parameters' lacks "
+            f"{', '.join(missing)}"
+        )
 
 
 def _with_meaning(parameter: Parameter, family: FamilyParameters) -> Parameter:

@@ -11,6 +11,7 @@ from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.space_file import load_space, parse_space
 from mltune.problem import Precision, gemm
+from mltune.resources import data_folder
 from mltune.space.names import precision_names
 from mltune.space.space import Space
 
@@ -126,7 +127,11 @@ def test_a_space_of_another_family_is_left_as_it_is() -> None:
             "[cast, dma]",
             ":19: parameter 'vector_access': kernel family tiled: must be cast or vload, ",
         ),
-        ("  multiply_add: [expr]\n", "", ": kernel family tiled: lacks the parameter 'multiply_a"),
+        (
+            "  work_group_mapping: [8]\n  multiply_add: [expr]\n",
+            "",
+            ":4: kernel family tiled: 'parameters' lacks work_group_mapping, multiply_add",
+        ),
     ],
 )
 def test_a_file_that_names_what_the_family_does_not_have_is_refused(
@@ -150,3 +155,18 @@ def test_a_space_whose_every_config_breaks_a_limit_is_refused() -> None:
         UsageError, match=r"t.yaml:\d+: kernel family tiled: no config of the space satisfies"
     ):
         parse_space(text, "t.yaml")
+
+
+def test_the_example_of_the_page_on_spaces_is_a_space(tmp_path: Path) -> None:
+    page = (data_folder("spaces") / "README.md").read_text()
+    (tmp_path / "mine.yaml").write_text(page.partition("```yaml\n")[2].partition("```")[0])
+
+    space = load_space(tmp_path / "mine.yaml").bind(
+        {**LIMITS, **precision_names(Precision.SINGLE)}
+    )
+
+    assert space.size > 100
+    assert space.default is not None
+    assert space.default["thread_tile_0"] == 8
+    for config in space.sample(np.random.default_rng(4), 50):
+        FAMILIES["direct"].generate(gemm(Precision.SINGLE), config)
