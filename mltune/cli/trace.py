@@ -42,7 +42,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Trace, print the calls, and exit with the program's code."""
+    """Trace, print the calls, and exit with the program's code, or 1 if they are in no file."""
     from mltune.workflow.trace import TraceOptions, trace
 
     words = args.program[1:] if args.program[:1] == ["--"] else args.program
@@ -55,11 +55,12 @@ def run(args: argparse.Namespace) -> int:
         )
     )
     conclude(result, _print, as_json=args.json)
-    return result.program_code
+    return result.program_code or int(bool(result.unwritten))
 
 
 def _print(result: TraceResult) -> None:
     from mltune.problem import problem_type_name
+    from mltune.problem.call_file import calls_text
     from mltune.workflow.trace import share
 
     calls = result.calls
@@ -89,3 +90,5 @@ def _print(result: TraceResult) -> None:
         )
     for line in result.notes:
         print(line)
+    if result.unwritten:
+        print(f"the rows of that file:\n{calls_text(calls)}", end="")

@@ -42,7 +42,8 @@ typedef struct {
     uint32_t capacity, entry_bytes;
     uint64_t pid;
     _Atomic uint64_t lost; /* calls for which there was no room */
-    uint64_t unused[4];
+    _Atomic uint64_t failed; /* calls that returned an error; they are in no entry */
+    uint64_t unused[3];
 } Header;
 
 typedef struct {
@@ -240,13 +241,18 @@ static Call begin(Entry *entry, void *queue) {
     return call;
 }
 
-static void end(Call call, Function *function, void *real) {
+static void end(Call call, Function *function, void *real, int status) {
     uint64_t took = call.began ? since(call.began) : 0;
     int calls_itself = depth > 1;
     depth = 0;
     if (calls_itself) atomic_store_explicit(&function->calls_itself, 1, memory_order_relaxed);
     int is_plain = !waits && !atomic_load_explicit(&function->calls_itself, memory_order_relaxed);
     atomic_store_explicit(&function->plain, is_plain ? real : NULL, memory_order_release);
+    if (status && call.entry) { /* the next call of the size has this number, so it is watched */
+        atomic_fetch_sub_explicit(&call.entry->count, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&the_table()->header.failed, 1, memory_order_relaxed);
+        return;
+    }
     if (!call.began) return;
     if (call.queue) {
         finish(call.queue);
@@ -383,7 +389,7 @@ typedef uint16_t Half;
         }                                                                                         \
         Call call = begin(find(KEY), QUEUE);                                                      \
         KEEP real ARGUMENTS;                                                                      \
-        end(call, &ID##_function, (void *)real);                                                  \
+        end(call, &ID##_function, (void *)real, KEPT + 0 /* without a status: 0 */);              \
         return KEPT;                                                                              \
     }                                                                                             \
     static RETURN ID PARAMETERS {                                                                 \

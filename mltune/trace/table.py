@@ -1,9 +1,9 @@
 """Reads the tables that `interpose.c` writes, a file for each process, even after a crash.
 
-A file is a header of 64 bytes (magic, capacity, bytes of an entry, process, lost calls) and
-entries of 64 bytes: state, sampled calls, three words of the key (arguments as the program gave
-them), all calls, and nanoseconds of the first call, of the next 15, and of those that were sampled
-after them.
+A file is a header of 64 bytes (magic, capacity, bytes of an entry, process, lost calls, failed
+calls) and entries of 64 bytes: state, sampled calls, three words of the key (arguments as the
+program gave them), all calls, and nanoseconds of the first call, of the next 15, and of those that
+were sampled after them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mltune.problem.size import MAX_EXTENT
 SUFFIX = ".table"
 WARM = 16
 _MAGIC = b"MLTRACE1"
-_HEADER = struct.Struct("<8sIIQQ32x")
+_HEADER = struct.Struct("<8sIIQQQ24x")
 _ENTRY = struct.Struct("<IIQQQQQQQ")
 _READY = 2
 _BATCHED = 1 << 31
@@ -43,12 +43,15 @@ class Seen:
         processes: that made calls.
         lost: number of calls of sizes beyond the table's capacity.
         skipped: number of calls with an empty matrix, or a size that is negative or too large.
+        failed: number of calls that returned an error; a call that fails after many of its size
+            that did not may be counted as one of these.
     """
 
     calls: tuple[Calls, ...]
     processes: int
     lost: int
     skipped: int
+    failed: int = 0
 
 
 def read_tables(folder: Path, *, waited: bool) -> Seen:
@@ -62,24 +65,25 @@ def read_tables(folder: Path, *, waited: bool) -> Seen:
         UsageError: when a file is damaged.
     """
     calls: list[Calls] = []
-    processes = lost = skipped = 0
+    processes = lost = skipped = failed = 0
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         table = path.read_bytes()
         if table[:8] != _MAGIC:  # the process ended while it made the table
             continue
         processes += 1
         lost += _HEADER.unpack_from(table)[4]
+        failed += _HEADER.unpack_from(table)[5]
         for entry in _entries(table, path):
             found = _calls(entry, waited=waited)
             if found is None:
                 skipped += entry[5]
             else:
                 calls.append(found)
-    return Seen(merge_calls(calls), processes, lost, skipped)
+    return Seen(merge_calls(calls), processes, lost, skipped, failed)
 
 
 def _entries(table: bytes, path: Path) -> Iterator[tuple[int, ...]]:
-    _, capacity, size, _, _ = _HEADER.unpack_from(table)
+    _, capacity, size, *_ = _HEADER.unpack_from(table)
     if size != _ENTRY.size or len(table) != _HEADER.size + capacity * size:
         raise UsageError(f"{path}: is no table of calls")
     entries: Iterable[tuple[int, ...]] = _ENTRY.iter_unpack(table[_HEADER.size :])

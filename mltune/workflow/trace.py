@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mltune.counted import counted
-from mltune.errors import UsageError
+from mltune.errors import MltuneError, UsageError
 from mltune.files import file_error, refuse_unwritable, write_atomically
 from mltune.problem import problem_type_name
 from mltune.problem.call_file import calls_text
@@ -48,6 +48,8 @@ class TraceResult:
     Attributes:
         program_code: its exit code, or 128 plus the number of the signal that ended it.
         seconds: its run time.
+        signal: the number of the signal that ended it; 0 if none did.
+        unwritten: why the file could not be written; empty if it was.
     """
 
     program: tuple[str, ...]
@@ -55,6 +57,8 @@ class TraceResult:
     program_code: int
     seconds: float
     seen: Seen
+    signal: int = 0
+    unwritten: str = ""
 
     @property
     def calls(self) -> tuple[Calls, ...]:
@@ -73,7 +77,11 @@ class TraceResult:
     def notes(self) -> tuple[str, ...]:
         """Return notes for the user."""
         lines = []
-        if not self.seen.calls and not self.seen.skipped:
+        if self.signal:
+            lines.append(f"the program was killed by signal {self.signal}")
+        elif self.program_code:
+            lines.append(f"the program ended with {self.program_code}")
+        if not self.seen.calls and not self.seen.skipped and not self.seen.failed:
             lines.append(
                 "no GEMM call was seen: programs that are linked statically or run by another "
                 "user are not seen, nor are libraries other than BLAS, CBLAS, CLBlast and clBLAS"
@@ -89,12 +97,16 @@ class TraceResult:
                 f"left out: {counted(self.seen.skipped, 'call')} with an empty matrix, or a size "
                 "that is negative or too large"
             )
+        if self.seen.failed:
+            lines.append(f"left out: {counted(self.seen.failed, 'call')} that returned an error")
+        if self.unwritten:
+            lines.append(self.unwritten)
         return tuple(lines)
 
     @property
     def next_commands(self) -> tuple[str, ...]:
         """The commands to type next."""
-        if not self.seen.calls:
+        if not self.seen.calls or self.unwritten:
             return ()
         return (f"next: {command('mltune', 'tune', '--for', self.output)}",)
 
@@ -104,10 +116,11 @@ class TraceResult:
             "program": list(self.program),
             "exit_code": self.program_code,
             "seconds": round(self.seconds, 6),
-            "calls": str(self.output) if self.seen.calls else None,
+            "calls": str(self.output) if self.seen.calls and not self.unwritten else None,
             "processes": self.seen.processes,
             "lost": self.seen.lost,
             "skipped": self.seen.skipped,
+            "failed": self.seen.failed,
             "call_seconds": self.call_seconds,
             "problems": [
                 {
@@ -126,11 +139,12 @@ class TraceResult:
 def trace(options: TraceOptions) -> TraceResult:
     """Run a program to its end, and write its GEMM calls.
 
-    Ctrl-C reaches the program; its calls until then are written.
+    Ctrl-C reaches the program; its calls until then are written. If they cannot be written then,
+    the result says why.
 
     Raises:
-        UsageError: when the program does not exist, the file cannot be written, or LD_PRELOAD
-            cannot name the tracing library.
+        UsageError: when the program does not exist, the file's folder cannot be written, or
+            LD_PRELOAD cannot name the tracing library.
         UnsupportedError: when there is no compiler, or the system is not Linux.
     """
     if not options.program:
@@ -145,14 +159,20 @@ def trace(options: TraceOptions) -> TraceResult:
         code = _run(options, library, Path(folder))
         seconds = time.monotonic() - began
         seen = read_tables(Path(folder), waited=options.wait)
+    unwritten = ""
     if seen.calls:
-        write_atomically(options.output, calls_text(seen.calls).encode())
+        try:
+            write_atomically(options.output, calls_text(seen.calls).encode())
+        except MltuneError as error:  # the calls of a run of hours are not lost
+            unwritten = str(error)
     return TraceResult(
         program=options.program,
         output=options.output,
-        program_code=code,
+        program_code=128 - code if code < 0 else code,
         seconds=seconds,
         seen=seen,
+        signal=max(-code, 0),
+        unwritten=unwritten,
     )
 
 
@@ -171,7 +191,7 @@ def _preloadable(library: Path, folder: Path) -> Path:
 
 
 def _run(options: TraceOptions, library: Path, folder: Path) -> int:
-    """Run the program with the tracing library; return its exit code as a shell does."""
+    """Run the program with the tracing library; return its exit code, or minus its signal."""
     preloaded = [str(library), *filter(None, [os.environ.get("LD_PRELOAD")])]
     environment = os.environ | {
         "LD_PRELOAD": ":".join(preloaded),
@@ -187,12 +207,11 @@ def _run(options: TraceOptions, library: Path, folder: Path) -> int:
             stdout=None if options.keeps_output else sys.stderr,
             preexec_fn=_take_interrupts,  # an ignored signal is inherited
         )
-        code = process.wait()
+        return process.wait()
     except OSError as error:
         raise file_error(Path(options.program[0]), "run", error) from error
     finally:
         signal.signal(signal.SIGINT, previous)
-    return 128 - code if code < 0 else code
 
 
 def _take_interrupts() -> None:

@@ -98,6 +98,22 @@ def test_a_program_that_fails_is_traced_and_its_code_is_kept(
         assert "from the program" in done.err
         assert {each["count"] for each in done.json["problems"]} == {30, 1}
         assert done.json["calls"] == "calls.csv"
+    assert failed.json["notes"] == ["the program ended with 7"]
+    assert crashed.json["notes"] == ["the program was killed by signal 6"]
+
+
+@pytest.mark.long
+def test_calls_that_no_file_can_take_are_printed(mltune_process: Command, tmp_path: Path) -> None:
+    words = program(tmp_path, NUMPY.format(ending=""))
+
+    done = mltune_process("trace", "-o", "/dev/full", "--", *words)
+    said, _, rows = done.out.partition("/dev/full: cannot write (No space left on device)\n")
+
+    assert (done.code, done.err) == (1, "")
+    assert said.startswith("from the program\n")
+    assert "next: " not in done.out
+    (tmp_path / "seen.csv").write_text(rows.partition("the rows of that file:\n")[2])
+    assert {each.size.count for each in read_calls(tmp_path / "seen.csv")} == {30, 1}
 
 
 @pytest.mark.device

@@ -272,6 +272,21 @@ int main(void) {
     assert seen.lost == 809
 
 
+def test_calls_that_return_an_error_are_counted_apart(traced: Traced) -> None:
+    seen = traced(r"""
+static int call_half(int m, uint16_t alpha) {
+    return CLBlastHgemm(102, 111, 111, m, 5, 6, alpha, 0, 0, 8, 0, 0, 8, 7, 0, 0, 8, 0, 0);
+}
+int main(void) {
+    for (int i = 0; i < 1000; ++i)
+        if (!call_half(3, 9) || call_half(4, i ? 0x3c00 : 9) != (i ? 0 : -1)) return 1;
+    return real_calls != 2000;
+}""")
+
+    assert _counts(seen) == {("hgemm_nn", "4x5x6", "clblast"): 999}
+    assert (seen.failed, seen.skipped) == (1001, 0)
+
+
 def test_a_call_with_a_negative_size_costs_no_other_call(traced: Traced) -> None:
     seen = traced(r"""
 int main(void) {
