@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mltune.errors import UsageError
-from mltune.problem.calls import Calls, merge_calls
+from mltune.problem.calls import Calls, check_gemms, merge_calls
 from mltune.problem.contraction import Contraction
 from mltune.problem.gemm import parse_problem_type, problem_type_name
 from mltune.problem.size import Size
@@ -32,7 +32,8 @@ def read_calls(path: Path, contractions: Sequence[Contraction] = ()) -> tuple[Ca
             every size is used for each of them.
 
     Raises:
-        UsageError: when the file cannot be read, or is something else; it names the line.
+        UsageError: when the file cannot be read, is something else, or names a problem type that
+            is no BLAS GEMM; it names the line.
     """
     text = read_text(path, _MOST_BYTES).removeprefix("\ufeff")
     calls = list(_calls(text, path, contractions))
@@ -62,6 +63,7 @@ def _calls(text: str, path: Path, contractions: Sequence[Contraction]) -> Iterat
             named = [_problem_type(word, where)]
             if contractions and named[0] not in contractions:
                 continue
+            check_gemms(named, where)
         elif contractions:
             named = list(contractions)
         else:

@@ -79,17 +79,21 @@ def all_transposes(word: str) -> Sequence[Contraction]:
     return [gemm(precision, a, b, order, bool(match[3])) for a in letters for b in letters]
 
 
-def check_gemms(contractions: Iterable[Contraction]) -> None:
+def check_gemms(contractions: Iterable[Contraction], where: str = "problems") -> None:
     """Refuse a contraction that is no BLAS GEMM.
+
+    Args:
+        contractions: the problem types.
+        where: the option, or the line of a file, that names them.
 
     Raises:
         UsageError: that names the first one.
     """
     for contraction in contractions:
         if not contraction.is_gemm:
-            raise UsageError(f"problems: {contraction.name} is no GEMM")
+            raise UsageError(f"{where}: {contraction.name} is no GEMM")
         if contraction.beyond_blas:
             raise UsageError(
-                f"problems: {problem_type_name(contraction)} has {contraction.beyond_blas}, which "
+                f"{where}: {problem_type_name(contraction)} has {contraction.beyond_blas}, which "
                 "libraries of several problem types do not pass (mltune search tunes it)"
             )

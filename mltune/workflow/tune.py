@@ -112,7 +112,6 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
         raise UsageError(
             f"{options.folder}: was tuned before (--resume continues; -o names another folder)"
         )
-    check_gemms(each.contraction for each in calls or ())
     sizes = parse_sizes(options.sizes) if options.sizes else ()
     for contraction in contractions:
         for size in sizes:

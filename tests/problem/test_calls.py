@@ -88,6 +88,11 @@ def test_of_a_file_of_calls_only_the_named_problem_types_are_read(tmp_path: Path
         ("m,n,k\n8,8,8\n", r"line 2: names no problem type \(a column 'problem', or --problems\)"),
         ("problem,m,n,k\nsgem,8,8,8\n", "line 2: problem: unknown 'sgem'"),
         (
+            "problem,m,n,k\nsgemm_nn,8,8,8\nsgemm_nn_bias_m_relu,8,8,8\n",
+            "calls.csv: line 3: sgemm_nn_bias_m_relu has an epilogue, which ",
+        ),
+        ("problem,m,n,k\nCijk_Aijl_Blk_SB,8,8,8\n", "line 2: Cijk_Aijl_Blk_SB is no GEMM"),
+        (
             "problem,m,n,k\nsgemm_nn,8,,8\n",
             "line 2: n must be a whole number of at most 15 digits, got ''",
         ),
