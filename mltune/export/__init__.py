@@ -57,8 +57,11 @@ SET_WRITERS: Mapping[str, SetWriter] = _Writers(
 )
 """The export languages of several selectors by name."""
 
+WITHOUT_HALF = frozenset({"rust"})
+"""The languages that have no half precision."""
+
 LANGUAGES = tuple(dict.fromkeys((*WRITERS, *SET_WRITERS)))
 
-__all__ = ["LANGUAGES", "SET_WRITERS", "WRITERS"]
+__all__ = ["LANGUAGES", "SET_WRITERS", "WITHOUT_HALF", "WRITERS"]
 
 make_callable(__name__)

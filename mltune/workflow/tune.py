@@ -11,11 +11,12 @@ from mltune.counted import counted
 from mltune.device import DeviceEntry, choose
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
-from mltune.export import LANGUAGES, SET_WRITERS
+from mltune.export import LANGUAGES, SET_WRITERS, WITHOUT_HALF
 from mltune.files import make_folder
 from mltune.problem import problem_of_size
 from mltune.problem.call_file import read_calls
 from mltune.problem.calls import check_gemms, parse_problem_types
+from mltune.problem.precision import Precision
 from mltune.problem.sizes import parse_sizes
 from mltune.run.host import Host
 from mltune.shell import command
@@ -200,6 +201,12 @@ def plan_lines(state: TuneState, device: DeviceInfo) -> tuple[str, ...]:
             f"  {part.name}: {SEARCHING * part.share * state.seconds:.0f} s{before}, "
             f"{sizes}{calls}{most}, families {', '.join(part.families)}"
         )
+    half = [part.name for part in state.parts if part.contraction.precision is Precision.HALF]
+    lines += [
+        f"  no library in {language} for {', '.join(half)}: it has no half precision"
+        for language in state.languages
+        if half and language in WITHOUT_HALF
+    ]
     lines += [f"  left out: {each.what} ({each.reason})" for each in state.left_out]
     beside = f"  compared with: {', '.join(present) or 'nothing'}"
     lines.append(beside + (f"; not with {', '.join(absent)}" if absent else ""))

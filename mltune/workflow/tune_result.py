@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,8 +60,12 @@ class Written:
                 return f"make -C {folder} && LD_PRELOAD={command(library)} PROGRAM"
             copied = f"cp {command(library)} ."
             return f"make -C {folder} && {copied} && LD_PRELOAD=./{library.name} PROGRAM"
-        verb = {"c": "make -C", "python": "pip install"}.get(self.language, "ls")
-        return f"{verb} {folder}"
+        return f"{self.verb} {folder}"
+
+    @property
+    def verb(self) -> str:
+        """The beginning of the command, before the folder."""
+        return {"c": "make -C", "python": "pip install"}.get(self.language, "ls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +149,16 @@ class TuneResult:
         resume = ("mltune", "tune", "--resume", "-o", self.folder)
         if self.interrupted or self.stopped:
             return ((f"{self.stopped or 'interrupted'}; resume with", command(*resume)),)
-        uses = (("next", each.command) for each in self.libraries)
+        uses = (("next", line) for line in self._uses)
         return (*uses, ("or more of it", command(*resume, "--time", longer)))
+
+    @property
+    def _uses(self) -> Iterator[str]:
+        """Yield a command for each language."""
+        for language in dict.fromkeys(each.language for each in self.libraries):
+            first, *others = (each for each in self.libraries if each.language == language)
+            folder = command(first.folder.parent)
+            yield f"{first.verb} {folder}/*/" if others else first.command
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `--json` prints."""

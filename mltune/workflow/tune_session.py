@@ -321,7 +321,8 @@ class TuneSession:
                 try:
                     export_selectors(selectors, language, place, name=name)
                 except MltuneError as error:
-                    refused.append(f"no library in {language}: {error}")
+                    of = f" for {group[0].part.name}" if name is None else ""
+                    refused.append(f"no library in {language}{of}: {error}")
                 else:
                     written.append(Written(language, place))
         return tuple(written), tuple(refused)

@@ -1,12 +1,13 @@
 """Requirements for every export language."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mltune.errors import UnsupportedError, UsageError
-from mltune.export import WRITERS
+from mltune.export import WITHOUT_HALF, WRITERS
 from mltune.export.writer import Writer
 from mltune.kernel import Kernel
 from mltune.problem import Contraction, Precision, gemm, parse_problem_type
@@ -105,6 +106,17 @@ def test_refuses_what_is_no_gemm(writer: Writer, tmp_path: Path) -> None:
 
     with pytest.raises(UnsupportedError, match=r"^export: C.* is no GEMM$"):
         writer.write(replace(SELECTOR, contraction=contraction), KERNELS, tmp_path)
+
+
+def test_half_precision_is_written_or_the_language_is_known_to_lack_it(
+    writer: Writer, tmp_path: Path
+) -> None:
+    half = gemm(Precision.HALF)
+    kernels = [replace(kernel, contraction=half) for kernel in KERNELS]
+    lacks = pytest.raises(UnsupportedError, match="half") if writer.name in WITHOUT_HALF else None
+
+    with lacks or nullcontext():
+        writer.write(replace(SELECTOR, contraction=half), kernels, tmp_path)
 
 
 def test_a_folder_that_cannot_be_made_is_a_usage_error(writer: Writer, tmp_path: Path) -> None:
