@@ -197,7 +197,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         run, info = objective.run, objective.info
         for line in _introduction(objective, options):
             note(line)
-        show = _whole(show, info, options, started)
+        show = _whole(show, info, options, started, objective.space.size)
         try:
             if run.url is None:
                 reason, gain = _search_alone(objective, options, started, show)
@@ -303,8 +303,10 @@ def _named_sizes(info: RunInfo) -> int:
     return len(info.final_problems) - len(info.problems)
 
 
-def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) -> Show:
-    """Show the time left of the whole search, not of its trials alone."""
+def _whole(
+    show: Show, info: RunInfo, options: SearchOptions, started: float, configs: int
+) -> Show:
+    """Show the time left of the whole search, not of its trials alone, in a space of configs."""
     limit = options.time_limit_seconds
     end = math.inf if limit is None else started + limit
     times_named = _named_sizes(info) > 0
@@ -313,17 +315,18 @@ def _whole(show: Show, info: RunInfo, options: SearchOptions, started: float) ->
 
     def shown(progress: Progress) -> None:
         left, now = progress.seconds_left, time.monotonic()
+        done, total = progress.done, progress.total
+        if progress.phase == "search" and done <= configs < total:  # the space ends the trials
+            left = None if left is None else left * (configs - done) / (total - done)
+            total = configs
         if left is not None and progress.phase == "search":
             of_trials = left + now - began
             left += of_trials * info.cross_share / (1 - info.cross_share)
         if left is not None and not (times_named and progress.phase == "leaders"):
             left = max(0.0, min(left, end - now))
-        total = progress.total
-        if (
-            total >= UNLIMITED_BUDGET
-        ):  # as many as the trials' part of the time allows at this pace
+        if progress.total >= UNLIMITED_BUDGET:  # as many as their part of the time allows
             later = (progress.per_minute or 0.0) / 60 * (end_of_trials - now)
-            total = progress.done + max(1, round(later))
+            total = min(total, done + max(1, round(later)))
         show(replace(progress, seconds_left=left, total=total))
 
     return shown

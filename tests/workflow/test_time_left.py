@@ -10,7 +10,7 @@ import pytest
 
 from mltune.run.run import read_info
 from mltune.tuning.progress import Progress
-from mltune.tuning.search_options import SearchOptions
+from mltune.tuning.search_options import UNLIMITED_BUDGET, SearchOptions
 from mltune.workflow.search import _whole
 
 
@@ -26,7 +26,32 @@ def test_leaders_that_meet_on_named_sizes_take_longer_than_the_limit(
         info = replace(info, cross_share=0.4)
     shown: list[Progress] = []
 
-    show = _whole(shown.append, info, SearchOptions(time_limit_seconds=20.0), time.monotonic())
+    limited = SearchOptions(time_limit_seconds=20.0)
+    show = _whole(shown.append, info, limited, time.monotonic(), configs=100)
     show(Progress(phase=phase, done=1, total=9, seconds_left=400.0))
 
     assert shown[0].seconds_left == pytest.approx(seconds, abs=1.0)
+
+
+@pytest.mark.parametrize(
+    ("budget", "limit", "done", "total", "seconds"),
+    [
+        (500, None, 20, 100, 80.0),
+        (60, None, 20, 60, 40.0),
+        (UNLIMITED_BUDGET, 1e6, 20, 100, 80.0),
+        (500, None, 100, 100, 0.0),
+    ],
+)
+def test_a_space_with_fewer_configs_ends_the_trials(
+    budget: int, limit: float | None, done: int, total: int, seconds: float
+) -> None:
+    info = read_info(Path("runs/2026-11-21-sgemm-nn-pocl"))
+    shown: list[Progress] = []
+
+    options = SearchOptions(time_limit_seconds=limit)
+    show = _whole(shown.append, info, options, time.monotonic(), configs=100)
+    left = float(budget - done)  # a second each
+    show(Progress(phase="search", done=done, total=budget, per_minute=60.0, seconds_left=left))
+
+    assert (shown[0].done, shown[0].total) == (done, total)
+    assert shown[0].seconds_left == pytest.approx(seconds, rel=1e-3)
