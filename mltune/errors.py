@@ -19,6 +19,10 @@ class MltuneError(Exception):
         super().__init__(_one_line(message))
 
 
+class DiskFullError(MltuneError):
+    """A disk is full (exit code 1)."""
+
+
 class UsageError(MltuneError):
     """A wrong option, file or name (exit code 2)."""
 

@@ -23,7 +23,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import NullPool, StaticPool
 
-from mltune.errors import MltuneError, UsageError
+from mltune.errors import DiskFullError, MltuneError, UsageError
 from mltune.reading.file import check_regular
 from mltune.shell import command
 
@@ -42,7 +42,8 @@ _REASONS: tuple[tuple[str, type[MltuneError], str], ...] = (
     ("not a database", UsageError, "is no database; nothing was written to it"),
     ("readonly", UsageError, "cannot be written (file or folder is read-only)"),
     ("unable to open", UsageError, "cannot be opened (read-only, or no such folder)"),
-    ("disk is full", MltuneError, "cannot grow (the disk is full); nothing was written"),
+    ("disk is full", DiskFullError, "cannot grow (the disk is full)"),
+    ("No space left on device", DiskFullError, "its server's disk is full"),
     ("database is locked", MltuneError, f"locked by another process for {BUSY_SECONDS} seconds"),
     ("password authentication failed", UsageError, "password or user is wrong"),
     ("no password supplied", UsageError, "needs a password, in the URL or in ~/.pgpass"),

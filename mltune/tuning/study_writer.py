@@ -27,7 +27,7 @@ from sqlalchemy import URL, Connection, Table, delete, insert, select, update
 from sqlalchemy.pool import NullPool
 
 from mltune.errors import MltuneError
-from mltune.run.database import BUSY_SECONDS
+from mltune.run.database import BUSY_SECONDS, describe, one_line_errors
 
 _LATE_SECONDS = 2.0
 """The delay of writing a change, by which readers are late, in addition to the time of writing."""
@@ -64,7 +64,7 @@ class StudyWriter:
     """
 
     def __init__(self, url: URL, name: str, attributes: Mapping[str, Any], metric: str) -> None:
-        self._where = f"study '{name}' in {url.render_as_string()}"
+        self._where = describe(url)
         self._changed: dict[int, FrozenTrial] = {}
         self._lock = threading.Lock()
         self._writing = threading.Lock()
@@ -207,11 +207,13 @@ class StudyWriter:
 
     @contextmanager
     def _one_line_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlalchemy.exc.SQLAlchemyError, optuna.exceptions.OptunaError) as error:
-            reason = str(error.__cause__ or error).splitlines()[0]
-            raise MltuneError(f"{self._where}: {reason}") from error
+        with one_line_errors(self._where):
+            try:
+                yield
+            except optuna.exceptions.OptunaError as error:
+                if isinstance(error.__cause__, sqlalchemy.exc.SQLAlchemyError):
+                    raise error.__cause__ from None
+                raise MltuneError(f"{self._where}: {str(error).splitlines()[0]}") from error
 
 
 def _engine_options(url: URL) -> dict[str, Any]:

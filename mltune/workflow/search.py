@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import URL
 
 from mltune.counted import counted, none_of
-from mltune.errors import DeviceGoneError, MltuneError, NoCorrectConfigError
+from mltune.errors import DeviceGoneError, DiskFullError, MltuneError, NoCorrectConfigError
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem, problem_type_name
@@ -207,6 +207,11 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
                 )
         except KeyboardInterrupt:
             reason = StopReason.INTERRUPTED
+        except DiskFullError as error:
+            again = command("mltune", "search", "--resume", "--run", run.folder)
+            raise DiskFullError(
+                f"{error}; the measurements until then are kept: free space, then {again}"
+            ) from error
         except DeviceGoneError as error:
             reason, stopped = StopReason.DEVICE_LOST, str(error)
         return _result(objective, options, started, reason, stopped, gain)

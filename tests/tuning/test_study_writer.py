@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 import time
@@ -14,9 +15,10 @@ from typing import Any
 import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy import event
 from sqlalchemy.engine import make_url
 
-from mltune.errors import MltuneError
+from mltune.errors import DiskFullError, MltuneError
 from mltune.measurement import Status
 from mltune.search.random import RandomSampler
 from mltune.space.config import Config
@@ -216,9 +218,23 @@ def test_attributes_are_brought_up_to_date_and_messages_kept_whole(url: str) -> 
     assert read(url)[0].user_attrs == {"status": "build_error", "message": message}
 
 
+def test_a_full_disk_is_called_one(url: str) -> None:
+    def fill(connection: sqlite3.Connection, _: object) -> None:
+        connection.execute("PRAGMA max_page_count=1")  # as many as there are
+
+    writer = opened(url)
+    event.listen(writer._engine, "connect", fill)
+    attributes = {"message": "x" * 99_000}
+    asked = driven(writer)
+    writer.note(0, asked.study.frozen(SPACE.at(0), {}, Status.BUILD_ERROR, attributes))
+
+    with pytest.raises(DiskFullError, match=r"run\.db: cannot grow \(the disk is full\)$"):
+        writer.close()
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(b"this is no database at all", "file is not a database"), (None, "unable")],
+    [(b"this is no database at all", "is no database"), (None, "cannot be opened")],
 )
 def test_a_bad_database_is_one_line(tmp_path: Path, content: bytes | None, reason: str) -> None:
     path = tmp_path / ("run.db" if content else "nowhere/run.db")
@@ -228,6 +244,6 @@ def test_a_bad_database_is_one_line(tmp_path: Path, content: bytes | None, reaso
     with pytest.raises(MltuneError) as caught:
         opened(f"sqlite:///{path}")
 
-    assert str(caught.value).startswith(f"study 'run' in sqlite:///{path}: ")
+    assert str(caught.value).startswith(f"{path}: ")
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
