@@ -11,6 +11,7 @@ from typing import Any
 from mltune.errors import UsageError
 from mltune.measurement import Phase
 from mltune.problem import problem_type_name
+from mltune.problem.problem import scalar_to_json
 from mltune.report.experiments import Experiment, experiments
 from mltune.run.run import Run
 from mltune.run.run_info import RunInfo
@@ -67,8 +68,8 @@ class CompareResult:
                     "device": run.info.device.name,
                     "driver": run.info.device.driver_version,
                     "created": run.info.created,
-                    "alpha": str(run.info.alpha),
-                    "beta": str(run.info.beta),
+                    "alpha": scalar_to_json(run.info.alpha),
+                    "beta": scalar_to_json(run.info.beta),
                     "cache": run.info.timing.cache,
                     "speed_over_first": self.geomean(self.rows, number),
                 }

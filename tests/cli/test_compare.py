@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
 def test_few_kernels_have_a_row_each(mltune: Command, finished_run: Path) -> None:
     shown = mltune("compare", finished_run, finished_run)
-    rows = mltune("compare", finished_run, finished_run, "--json").json["rows"]
+    document = mltune("compare", finished_run, finished_run, "--json").json
+    rows = document["rows"]
 
     assert shown.code == 0
+    assert [(run["alpha"], run["beta"]) for run in document["runs"]] == [(1.0, 0.0)] * 2
     assert sum(line.startswith("33x17x9 ") for line in shown.out.splitlines()) == sum(
         row["sizes"][:3] == [33, 17, 9] for row in rows
     )
