@@ -26,6 +26,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "given",
         nargs="*",
+        default=[],
         type=Path,
         metavar="FOLDER",
         help="build: run folders, or those of tune; verify and list: packs, such as "

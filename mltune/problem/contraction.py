@@ -251,14 +251,25 @@ class Contraction:
         As in numpy's default order, the last letter of a tensor has the shortest stride.
 
         Raises:
-            UsageError: when the string is not two operands and an explicit result.
+            UsageError: when the string is not two operands and an explicit result, or a letter
+                stands in a wrong place.
         """
         match = re.fullmatch(r"([a-zA-Z]+),([a-zA-Z]+)->([a-zA-Z]*)", text.replace(" ", ""))
         if match is None:
             raise UsageError(f"einsum: expected something like 'mk,kn->mn', got '{text}'")
+        for operand in match.groups():
+            for letter in operand:
+                if operand.count(letter) > 1:
+                    raise UsageError(f"einsum '{text}': {letter} stands twice in {operand}")
         a, b, c = (operand[::-1] for operand in match.groups())
-        if len(set(c)) != len(c):
-            raise UsageError(f"einsum: an index stands twice in the result of '{text}'")
+        for letter in sorted({*a, *b, *c}):
+            if letter not in a + b:
+                raise UsageError(f"einsum '{text}': {letter} of the result is in no operand")
+            if letter not in c and not (letter in a and letter in b):
+                raise UsageError(
+                    f"einsum '{text}': {letter} is not in the result, so it must be in both "
+                    "operands"
+                )
         # The summation that is contiguous in A comes last, which makes it dU.
         summed = [letter for letter in a if letter not in c][::-1]
         summed += [letter for letter in b if letter not in c and letter not in summed]

@@ -225,8 +225,9 @@ def problem_of_size(
     """
     if contraction.is_gemm:
         if len(size) not in (3, 4):
+            takes = "MxNxK or MxNxKxB" if contraction.batch_indices else "MxNxK"
             raise UsageError(
-                f"problem: {problem_type_name(contraction)} takes MxNxK or MxNxKxB, "
+                f"problem: {problem_type_name(contraction)} takes {takes}, "
                 f"got {'x'.join(str(extent) for extent in size)}"
             )
         return gemm_problem(contraction, *size, alpha=alpha, beta=beta)
@@ -257,9 +258,10 @@ def gemm_problem(
     if not contraction.is_gemm:
         raise UsageError(f"problem: {contraction.name} is not a GEMM")
     if batch != 1 and not contraction.batch_indices:
+        name, plain = problem_type_name(contraction), problem_type_name(contraction.in_blas())
         raise UsageError(
-            f"problem: {problem_type_name(contraction)} takes MxNxK, got a batch of {batch} "
-            f"(batched: {problem_type_name(contraction)}_batched)"
+            f"problem: {name} takes MxNxK, got {m}x{n}x{k}x{batch} "
+            f"(with a batch: {name.replace(plain, f'{plain}_batched')})"
         )
     if min(m, n, k, batch) < 1:
         raise UsageError(f"problem: sizes must be at least 1, got {m}x{n}x{k}x{batch}")

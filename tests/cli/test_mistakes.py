@@ -143,7 +143,9 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     # Problems and sizes.
     ("search --problem qgemm_nn", 2, "problem: unknown 'qgemm_nn'"),
     ("search --problem s:mk,kn", 2, "problem: unknown 's:mk,kn'"),
-    ("search --problem s:mk,kn->mq", 2, "contraction: "),
+    ("search --problem s:mk,kn->mq", 2, "einsum 'mk,kn->mq': n is not in the result, so it must"),
+    ("search --problem s:mk,kn->mnq", 2, "einsum 'mk,kn->mnq': q of the result is in no operand"),
+    ("search --problem s:mm,mk->k", 2, "einsum 'mm,mk->k': m stands twice in mm"),
     ("search --problem w:mk,kn->mn", 2, "precision: unknown 'w'"),
     (SEARCH + " --prior {wrong}/none.json", 2, "--prior: "),
     (SEARCH + " --prior {space} --sampler tpe", 2, "only the sampler 'guided' learns"),
@@ -159,7 +161,13 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("search --sizes tny", 2, "did you mean 'tiny'?"),
     ("search --sizes {wrong}/nothing.csv", 2, "No such file"),
     ("search --sizes {wrong}/sizes.csv", 2, "sizes.csv: line 2"),
-    (SEARCH.replace("8x8x8", "8x8"), 2, "sgemm_nn takes MxNxK"),
+    (SEARCH.replace("8x8x8", "8x8"), 2, "sgemm_nn takes MxNxK, got 8x8\n"),
+    (
+        SEARCH.replace("8x8x8", "8x8x8x8"),
+        2,
+        "sgemm_nn takes MxNxK, got 8x8x8x8 (with a batch: sgemm_nn_batched)",
+    ),
+    ("pack", 2, "pack: the following arguments are required: ACTION (see"),
     # Spaces.
     ("search --sampler annealing", 2, "unknown sampler 'annealing' (known: "),
     ("search --space {wrong}/nothing.yaml", 2, "nothing.yaml: cannot read (No such file"),
@@ -413,7 +421,7 @@ def test_a_full_disk_ends_a_search_and_more_room_lets_it_go_on(
     subprocess.run(["mount", "-o", "remount,size=20m", str(small_disk)], check=True)
     resumed = mltune("search", "--resume", "--run", run, "--quiet", "--json")
 
-    _says(full, 1, "disk is full")
+    _says(full, 1, "disk is full", "free space, then mltune search --resume --run")
     assert resumed.code == 0
     assert resumed.json["trials"] == 6
 

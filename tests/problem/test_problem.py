@@ -81,13 +81,24 @@ def test_a_contraction_that_is_no_gemm_takes_extents_by_index_number() -> None:
 
 @pytest.mark.parametrize("size", [(4,), (4, 5), (4, 5, 6, 1, 1)])
 def test_a_gemm_size_has_three_or_four_extents(size: tuple[int, ...]) -> None:
-    with pytest.raises(UsageError, match="sgemm_nn takes MxNxK or MxNxKxB, got 4"):
+    with pytest.raises(UsageError, match="sgemm_nn takes MxNxK, got 4"):
         problem_of_size(SGEMM, size)
+    with pytest.raises(UsageError, match="sgemm_tn_batched takes MxNxK or MxNxKxB, got 4"):
+        problem_of_size(BATCHED, size)
 
 
-def test_a_batch_for_an_unbatched_type_names_the_batched_one() -> None:
-    with pytest.raises(UsageError, match=r"got a batch of 2 \(batched: sgemm_nn_batched\)"):
-        problem_of_size(SGEMM, (4, 5, 6, 2))
+@pytest.mark.parametrize(
+    ("name", "batched"),
+    [
+        ("sgemm_nn", "sgemm_nn_batched"),
+        ("sgemm_nt_row_tf32_relu", "sgemm_nt_row_batched_tf32_relu"),
+    ],
+)
+def test_a_batch_for_an_unbatched_type_names_the_batched_one(name: str, batched: str) -> None:
+    message = rf"{name} takes MxNxK, got 4x5x6x2 \(with a batch: {batched}\)"
+    with pytest.raises(UsageError, match=message):
+        problem_of_size(parse_problem_type(name), (4, 5, 6, 2))
+    assert problem_of_size(parse_problem_type(batched), (4, 5, 6, 2)).batch == 2
 
 
 @pytest.mark.parametrize("order", ["column", "row"])
