@@ -184,10 +184,17 @@ def _recognise(path: Path) -> tuple[_Kind, str]:
         return (_T1 if f'"{T1_SECTION}"' in text else _RECORDING), text
     if AUTOGEMM in text and not text.lstrip().startswith("-"):
         return _AUTOGEMM, text
-    document = parse_document(text, str(path))
-    if isinstance(document.content, tuple):
-        return _LOGIC, text
-    return (_PROTOCOL if "BenchmarkProblems" in document.mapping("the file") else _SPACE), text
+    try:
+        document = parse_document(text, str(path))
+        if isinstance(document.content, tuple):
+            return _LOGIC, text
+        return (_PROTOCOL if "BenchmarkProblems" in document.mapping("the file") else _SPACE), text
+    except UsageError as error:
+        if {".yaml", ".yml"}.intersection(path.suffixes):
+            raise
+        raise UsageError(
+            f"{path}: unknown kind of file; mltune import --help names those that are known"
+        ) from error
 
 
 def _is_run(path: Path) -> bool:

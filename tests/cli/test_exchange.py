@@ -240,6 +240,8 @@ def test_autogemms_data_becomes_one_library(
         (("convert", "{space}", "--to", "t1", "-o", "{space}"), "is what is to be converted"),
         (("convert", "{text}", "--to", "t4", "-o", "x"), "no records: has no member"),
         (("convert", "{bundle}", "--to", "run", "-o", "x"), "field 'schema' is missing"),
+        (("import", "{kernel}"), "sgemm_nt_1x1.cl: unknown kind of file; mltune import --help"),
+        (("import", "broken.yaml"), "broken.yaml:2: not YAML: "),
         (("import",), "required: FILE"),
     ],
 )  # fmt: skip
@@ -253,9 +255,11 @@ def test_a_mistake_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("text.json").write_text("{}")
+    Path("broken.yaml").write_text("name: [a\nfamily: tiled\n")
     Path("bundle.json").write_text('{"format": "mltune bundle"}')
     names = {
         "space": SPACES / "tiled-cpu.yaml",
+        "kernel": SPACES / "handwritten" / "sgemm_nt_1x1.cl",
         "run": finished_run,
         "text": "text.json",
         "bundle": "bundle.json",
