@@ -80,7 +80,7 @@ def check(
         selector: of a problem type without an epilogue.
         speeds: that the pack states.
         queue: of the device.
-        numbers: of the kernels that are checked.
+        numbers: of the kernels that may run there; others are neither built nor timed.
     """
     own = cl.CommandQueue(
         queue.context, queue.device, cl.command_queue_properties.PROFILING_ENABLE
@@ -89,7 +89,14 @@ def check(
     asked = ((number, product.fault(launcher, number)) for number in numbers)
     faults = [(number, fault) for number, fault in asked if fault is not None]
     wrong = tuple((number, fault.reason) for number, fault in faults)
-    taken = tuple(_seconds(launcher, selector, each, own) for each in speeds)
+    # A size whose own kernel is not used here has no time: another one may take minutes.
+    usable = {number for number in numbers if number not in dict(faults)}
+    taken = tuple(
+        _seconds(launcher, selector, each, own)
+        if selector.choose(*each.size).index in usable
+        else 0.0
+        for each in speeds
+    )
     return Finding(wrong, taken, any(fault.may_pass for _, fault in faults))
 
 

@@ -110,6 +110,29 @@ def test_a_wrong_kernel_is_not_used_and_named(
         assert line.endswith("(tune yours: mltune tune --problems sgemm_nn -o mine)")
 
 
+@pytest.mark.usefixtures("kept")
+def test_a_kernel_for_other_devices_is_not_built(
+    selector: Selector, spoilt: Spoil, queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = []
+
+    def noted(*given: Any, **options: Any) -> Any:
+        built.append(given[1])
+        return build(*given, **options)
+
+    monkeypatch.setattr("mltune.runtime.built_kernels.build", noted)
+    number = selector.choose(*SIZE).index
+    tuned = spoilt(number, "__kernel", "/* asm */ __kernel")
+
+    here = tuned.settle(queue)
+
+    assert here.lacking == {number: "PTX instructions of NVIDIA GPUs"}
+    assert here.finding is not None
+    assert here.finding.seconds == (0.0,)
+    assert len(built) == len(tuned.kernels) - 1
+    assert tuned.kernels[number].name not in built
+
+
 def of_memory() -> cl.Error:
     code = cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE
     return cl.MemoryError(_cl._ErrorRecord("clCreateBuffer", code, ""))
