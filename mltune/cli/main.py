@@ -183,6 +183,10 @@ def _set_logging(verbosity: int) -> None:
     # it works in a thread, and may leave it empty: a search on a GPU then printed 37,000 lines.
     logging.captureWarnings(capture=True)
     logging.getLogger("py.warnings").setLevel(logging.ERROR if verbosity < 1 else logging.WARNING)
+    # A second Ctrl-C may interrupt a rollback; its traceback is logged there, and it is raised on.
+    logging.getLogger("sqlalchemy.pool").setLevel(
+        logging.CRITICAL if verbosity < 1 else logging.NOTSET
+    )
 
 
 def _complain(line: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import create_engine, event
 
 from mltune.run.run import INFO_NAME
 from tests.patience import PATIENCE_SECONDS
@@ -80,3 +81,18 @@ def _wait_for_worker(pid: int) -> None:
             return
         time.sleep(0.01)
     pytest.fail("no worker begins")
+
+
+def test_an_interrupted_rollback_prints_no_traceback(
+    mltune: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    mltune("completion", "bash")  # the logging of any verb
+    engine = create_engine("sqlite://")
+    event.listen(engine, "reset", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        engine.connect().close()
+
+    assert capsys.readouterr().err == ""
