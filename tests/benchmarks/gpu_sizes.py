@@ -3,8 +3,9 @@
     python tests/benchmarks/gpu_sizes.py
 
 Two of each kind, log-uniform: a matrix by a vector, by a few columns, few terms, few tiles
-with long sums, and the transposes of the first two. The first of two has sides that are multiples
-of 16. No size of another suite is taken.
+with long sums, and the transposes of the first two; then a small matrix by a vector, and
+its transpose. The first of two has sides that are multiples of 16. No size of another suite is
+taken.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ KINDS = (
     ((24, 384), (24, 384), (1024, 16384)),
     ((1, 1), (1024, 32768), (512, 8192)),
     ((2, 8), (1024, 32768), (512, 8192)),
+    ((512, 4096), (1, 1), (512, 4096)),
+    ((1, 1), (512, 4096), (512, 4096)),
 )
 EACH = 2
 
