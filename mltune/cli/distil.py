@@ -54,9 +54,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-kernels",
         type=positive,
-        default=32,
+        default=40,
         metavar="N",
-        help="the most kernels to ship (default: 32)",
+        help="the most kernels to ship (default: 40)",
     )
     add(
         "--max-depth",

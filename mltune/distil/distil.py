@@ -106,7 +106,7 @@ def distil(
     is_joined: bool = False,
     method: str = AUTO,
     tolerance: float = 0.02,
-    max_kernels: int = 32,
+    max_kernels: int = 40,
     max_depth: int = 8,
     held_out: float = 0.25,
     seed: int = 0,

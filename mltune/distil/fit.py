@@ -76,7 +76,7 @@ class Settings:
     """
 
     tolerance: float = 0.02
-    max_kernels: int = 32
+    max_kernels: int = 40
     max_depth: int = 8
     seed: int = 0
     compute_units: int = 1

@@ -55,7 +55,7 @@ class DistilOptions:
     output: Path | None = None
     method: str = "auto"
     tolerance: float = 0.02
-    max_kernels: int = 32
+    max_kernels: int = 40
     max_depth: int = 8
     held_out: float = 0.25
     seed: int = 0
