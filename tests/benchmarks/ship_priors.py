@@ -30,6 +30,8 @@ RUNS, MODELS = Path("runs"), Path("models")
 _FEWEST = 24  # configs of a part
 _REWRITTEN = {"wgmma-halves-nvidia": "2026-11-26"}  # kernels have other sources since
 _AGAIN = "-again"  # ends the names of runs of leaders alone, whose searches ship
+_VECTORS = "-vectors"  # ends the names of runs of vectors, which say nothing of other sizes...
+_FOR_VECTORS = ("dots", "thin")  # ...so that parts of other spaces do not ship
 _RENAMED = {"small-vectors.yaml": "thin.yaml"}  # spaces that ship, since a run was made
 
 
@@ -46,7 +48,10 @@ def main() -> None:
         file = Path(info.space)
         info = replace(info, space=str(file.with_name(_RENAMED.get(file.name, file.name))))
         for name, part, asked in parts(read_any(folder), info, folder.name):
-            if folder.name < _REWRITTEN.get(Path(asked.space).stem, ""):
+            space = Path(asked.space).stem
+            if folder.name < _REWRITTEN.get(space, ""):
+                continue
+            if folder.name.endswith(_VECTORS) and space not in _FOR_VECTORS:
                 continue
             lines.append(ship(part, asked, name, MODELS))
             print(name, len(part.points))
