@@ -8,7 +8,7 @@ from pathlib import Path
 from mltune.cli.output import print_json, print_table
 from mltune.cli.parser import positive
 
-EXAMPLE = "mltune replay runs/2026-11-21-sgemm-nn-nvidia-h200 17"
+EXAMPLE = "mltune replay runs/2026-11-29-sgemm-nn-nvidia-h200 17"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
