@@ -225,11 +225,11 @@ def test_a_pack_of_which_nothing_runs_is_refused_in_one_line(
     monkeypatch.setattr("mltune.runtime.here.packs", lambda: [fitting])
     name = queue.device.name
     with pytest.raises(NoDeviceError) as refused:
-        mltune.load("nvidia-h200/hgemm_nt")
+        mltune.load("nvidia-h100-80gb-hbm3/hgemm_nt")
 
     assert str(refused.value) == (
-        f"nvidia-h200/hgemm_nt, tuned for NVIDIA H200, cannot be used on {name}: none of its 32 "
-        "kernels runs there (they need PTX instructions of NVIDIA GPUs); "
+        "nvidia-h100-80gb-hbm3/hgemm_nt, tuned for NVIDIA H100 80GB HBM3, cannot be used on "
+        f"{name}: none of its 27 kernels runs there (they need PTX instructions of NVIDIA GPUs); "
         "use pthread-amd-epyc/hgemm_nt, or tune yours: mltune tune --problems hgemm_nt -o tuned"
     )
 
