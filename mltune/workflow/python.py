@@ -126,7 +126,7 @@ def train(*runs: RunLike, seed: int = 0) -> BoostedModel:
 def distil(
     *runs: RunLike,
     method: str = "auto",
-    max_kernels: int = 32,
+    max_kernels: int = 40,
     output: str | Path | None = None,
 ) -> Selector:
     """Distil the measurements of runs into a selector that states its loss.

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import mltune
+from mltune.cli.main import parser_of
+from mltune.distil.distil import distil
+from mltune.distil.fit import Settings
 from mltune.errors import MltuneError, UsageError
+from mltune.workflow.distil import DistilOptions
+from mltune.workflow.python import distil as mltune_distil
 
 
 @pytest.mark.parametrize(
@@ -44,3 +50,15 @@ def test_a_mistake_is_one_line(
     assert isinstance(caught.value, MltuneError)
     assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_python_and_the_rules_ship_as_many_kernels() -> None:
+    asked = parser_of("distil").parse_args(["run"])
+
+    assert {
+        asked.max_kernels,
+        DistilOptions(runs=()).max_kernels,
+        Settings().max_kernels,
+        signature(distil).parameters["max_kernels"].default,
+        signature(mltune_distil).parameters["max_kernels"].default,
+    } == {asked.max_kernels}
