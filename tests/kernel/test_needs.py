@@ -73,7 +73,9 @@ def test_sub_groups_are_those_that_the_device_showed(
 
 
 def test_tensor_cores_are_those_of_nvidia() -> None:
-    selector = read_selector(data_folder("models") / "nvidia-h200" / "hgemm_nt" / "selector.json")
+    selector = read_selector(
+        data_folder("models") / "nvidia-h100-80gb-hbm3" / "hgemm_nt" / "selector.json"
+    )
     kernels = {
         entry.family: FAMILIES[entry.family].generate(selector.contraction, entry.config)
         for entry in selector.portfolio
