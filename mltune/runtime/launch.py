@@ -34,7 +34,7 @@ _PLAIN_NUMBERS = (float, int)
 _WHOLE = cl.mem_info.ASSOCIATED_MEMOBJECT
 
 SIZE_LIMIT = 2**31
-"""Kernels count rows, columns and terms with 32 bits; every size must be below this."""
+"""Kernels count rows, columns, terms and products with 32 bits; all must be below this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +224,10 @@ class Launcher:
             raise self._error(f"b must be ({shape}) beside a {a.shape}, got {b.shape}")
         if c is not None and c.shape != (*lead, m, n):
             raise self._error(f"c must be {(*lead, m, n)}, got {c.shape}")
-        if max(m, n, k) >= SIZE_LIMIT:
-            raise self._error(f"sizes must be below 2^31, got {m}x{n}x{k}")
-        return Sizes(m, n, k, lead[0] if lead else 1)
+        batch = lead[0] if lead else 1
+        if max(m, n, k, batch) >= SIZE_LIMIT:
+            raise self._error(f"sizes must be below 2^31, got {m}x{n}x{k}, batch {batch}")
+        return Sizes(m, n, k, batch)
 
     def release(self) -> None:
         """Forget the built kernels and scratch memory, and with them their contexts."""

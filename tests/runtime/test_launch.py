@@ -347,6 +347,7 @@ def test_mistakes_are_one_line_that_says_what_is_wanted(
     )
     wrong: Any = None
     text: Any = "0"
+    many = np.broadcast_to(np.zeros((1, 1, 1), "float32"), (2**31, 1, 1))
     one: Any = np.ones(1, "float32")
     event: Any = cl.enqueue_marker(queue)
     mistakes: list[tuple[Callable[[], object], str]] = [
@@ -356,6 +357,7 @@ def test_mistakes_are_one_line_that_says_what_is_wanted(
         (lambda: batched.gemm(queue, a, b), r"a must be \(batch, rows, columns\), got"),
         (lambda: tuned.gemm(queue, a, array(4, 2)), r"b must be \(3, n\) beside a \(4, 3\)"),
         (lambda: tuned.gemm(queue, a, b, array(4, 3)), r"c must be \(4, 2\), got \(4, 3\)"),
+        (lambda: batched.sizes(many, many), r"sizes .* below 2\^31, got 1x1x1, batch 2147483648"),
         (lambda: tuned.gemm(queue, a, b, beta=1), "c must be given, as beta is 1"),
         (lambda: tuned.gemm(queue, a, b, c, alpha=1j), "alpha must be real"),
         (
