@@ -187,7 +187,10 @@ class TunedSet:
             each.release()
 
     def _best(self, given: Sequence[Any]) -> _Way:
-        """Return the way with the fewest arrays in another memory order; of two, row-major C."""
+        """Check types and shapes; return the way with the fewest arrays in another memory order.
+
+        Of two such ways, that with a row-major C.
+        """
         types = {str(each.dtype) for each in given}
         if len(types) > 1:
             raise UsageError(
@@ -200,6 +203,15 @@ class TunedSet:
                 f"{' and '.join(str(each.shape) for each in given)}"
             )
         (dims,) = shapes
+        if dims == _BATCH and len({each.shape[0] for each in given}) > 1:
+            got = " and ".join(str(each.shape) for each in given)
+            raise UsageError(f"{self._name}: batches must be of one length, got {got}")
+        a, b = given[:2]
+        if b.shape[-2] != a.shape[-1]:
+            wanted = ", ".join(map(str, (*a.shape[:-2], a.shape[-1], "n")))
+            raise UsageError(
+                f"{self._name}: b must be ({wanted}) beside a {a.shape}, got {b.shape}"
+            )
         found = [orders(each) for each in given]
         ways = self._ways.get(given[0].dtype, [])
         if not ways:
@@ -243,10 +255,6 @@ class TunedSet:
         """Launch it: product by product, or as a batch of one, if the problem type needs that."""
         if way.dims == a.ndim:
             return way.tuned.gemm(queue, a, b, c, alpha=alpha, beta=beta, wait_for=wait_for)
-        given = (a, b) if c is None else (a, b, c)
-        if a.ndim == _BATCH and len({each.shape[0] for each in given}) > 1:
-            shapes = " and ".join(str(each.shape) for each in given)
-            raise UsageError(f"{self._name}: batches must be of one length, got {shapes}")
         if c is None:
             if beta != 0:
                 raise UsageError(f"{self._name}: c must be given, as beta is {beta}")

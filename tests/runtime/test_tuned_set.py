@@ -146,16 +146,26 @@ def test_a_call_that_fails_is_no_call_with_copies(
     called: Any = given if is_set else given["sgemm_nn"]
     a, b = np.ones((4, 3), "float32"), np.ones((2, 5), "float32")
 
-    with pytest.raises(UsageError, match=r"b must be \(3, n\)"):
-        called(a, b)
+    with monkeypatch.context() as without:
+        without.setattr("mltune.runtime.arrays.to_device", None)  # nothing is copied
+        with pytest.raises(UsageError, match=r"b must be \(3, n\)"):
+            called(a, b)
     assert called.copied.arrays == 0
     called(a, a.T)
 
     assert called.copied.calls == 1
     assert f"{called.copied.arrays + called.copied.repacked} copies of" in caplog.text
+
+
+@pytest.mark.parametrize("problem", ["sgemm_nn", "sgemm_nn_batched"])
+@pytest.mark.parametrize("sizes", [((3, 5, 6), (2, 6, 7)), ((3, 5, 6), (3, 5, 6))])
+def test_a_batch_that_does_not_fit_is_refused_before_it_is_copied(
+    problem: str, sizes: tuple[tuple[int, ...], ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("mltune.runtime.arrays.to_device", None)
-    with pytest.raises(UsageError):  # before anything is copied
-        given["sgemm_nn"](a, b)
+
+    with pytest.raises(UsageError, match=r"of one length, got|b must be \(3, 6, n\) beside"):
+        tuned(problem)(*(np.zeros(each, "float32") for each in sizes))
 
 
 @pytest.mark.parametrize("problems", [("sgemm_nn",), ("sgemm_nn_batched",)])
