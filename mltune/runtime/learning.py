@@ -245,6 +245,7 @@ class Learner:
         self._problem = problem_type_name(selector.contraction)
         self._known = dict(self._read())
         self._only: dict[Size, int] = {}
+        self._devices: set[str] = set()
         self._is_saved = True
         self._next_save = 0.0
         self._spare_seconds = 0.0
@@ -268,6 +269,7 @@ class Learner:
             has_times: whether the launch's time will be known by events.
         """
         with self._lock:
+            self._devices.add(device)
             if not self._is_saved:
                 self._save_soon()
             if (known := self._known.get((device, size), self._only.get(size))) is not None:
@@ -358,13 +360,19 @@ class Learner:
             return trial.best
 
     def learned(self, size: Size) -> int | None:
-        """Return the kernel learned for a size; None if no device, or several, learned it."""
+        """Return the kernel learned for a size; None if none, or several, of the devices did.
+
+        Only devices that were used count: the file may have others, which are not here.
+        """
         with self._lock:
-            ended = {device: number for (device, of), number in self._known.items() if of == size}
-            trials = [(device, each) for (device, of), each in self._trials.items() if of == size]
-            begun = {device: each.best for device, each in trials if each.is_known}
-        found = {**ended, **begun}
-        return next(iter(found.values())) if len(found) == 1 else None
+            found = []
+            for device in self._devices:
+                if (trial := self._trials.get((device, size))) is not None:
+                    trial.read()
+                    found += [trial.best] if trial.is_known else []
+                elif (known := self._known.get((device, size))) is not None:
+                    found.append(known)
+        return found[0] if len(found) == 1 else None
 
     def save(self) -> None:
         """Write what is known so far, including trials that have not ended.

@@ -136,8 +136,9 @@ class TunedGemm:
     def select(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
         """Return the kernel for a size, and the reason.
 
-        That is the learned one if just one device has learned the size. Arrays whose memory orders
-        are the opposite of the problem type's give C^T = B^T A^T, so their size is n, m, k.
+        That is the learned one if just one of the devices used so far has learned the size. Arrays
+        whose memory orders are the opposite of the problem type's give C^T = B^T A^T, so their
+        size is n, m, k.
 
         Raises:
             UsageError: when a size is no whole number from 0 to 2^31 - 1.

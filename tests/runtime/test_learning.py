@@ -398,15 +398,33 @@ def test_host_arrays_teach(
     assert (choice.kernel.name, choice.reason) == (row["kernel"], Reason.LEARNED)
 
 
-def test_a_choice_is_what_was_learned_unless_devices_differ(
-    selector: Selector, tmp_path: Path
+def test_a_choice_is_what_the_one_device_in_use_learned(
+    selector: Selector, tmp_path: Path, queue: cl.CommandQueue
 ) -> None:
     path = tmp_path / "learned.json"
     teach(Learner(selector, path), {1: 100, 0: 80}.__getitem__, 60)
+    (row,) = json.loads(path.read_text())["learned"]
+    tuned = mltune.load(selector, learn=path)
+    a, b = (cl_array.zeros(queue, shape, "float32", order="F") for shape in ((17, 30), (30, 20)))
 
-    assert mltune.load(selector, learn=path).select(*SIZE).index == 0
-    assert mltune.load(selector, learn=path).select(8, 8, 8).reason is Reason.EXACT
+    assert tuned.select(*SIZE) == selector.choose(*SIZE)
+    tuned.gemm(queue, a, b)
+    assert tuned.select(*SIZE) == selector.choose(*SIZE)  # another device learned it
 
-    rows = json.loads(path.read_text())["learned"]
-    path.write_text(json.dumps({"learned": [*rows, {**rows[0], "device": "another"}]}))
-    assert mltune.load(selector, learn=path).select(*SIZE) == selector.choose(*SIZE)
+    path.write_text(json.dumps({"learned": [row, {**row, "device": queue.device.name}]}))
+    tuned = mltune.load(selector, learn=path)
+    tuned.gemm(queue, a, b)
+    choice = tuned.select(*SIZE)
+    assert (choice.index, choice.reason) == (0, Reason.LEARNED)
+    assert tuned.select(8, 8, 8).reason is Reason.EXACT
+
+
+def test_a_choice_knows_the_tries_that_have_ended(selector: Selector, tmp_path: Path) -> None:
+    learner = Learner(selector, tmp_path / "learned.json")
+    for device, learned in (("d", 0), ("e", None)):
+        for _ in range(4):  # two tries of each kernel
+            use = learner.use(device, SIZE)
+            took = ended({1: 100, 0: 93}[use.number])
+            learner.watch(device, SIZE, use.number, [took])
+
+        assert learner.learned(SIZE) == learned
