@@ -19,9 +19,12 @@ from pyopencl import _cl
 from mltune.runtime.building import BuildError, build
 from mltune.runtime.gemm_kernel import GemmKernel, GemmType, KernelError
 
+_BEGUN = "a part of the product was enqueued, so c may have changed"
 
-class BegunError(cl.Error):
-    """A pass was refused after another one was enqueued, so that C may have changed."""
+
+def has_begun(error: BaseException) -> bool:
+    """Whether the driver refused a pass after it took another one, so that C may have changed."""
+    return _BEGUN in getattr(error, "__notes__", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class BuiltKernels:
         *,
         watched: bool,
     ) -> tuple[cl.Event, ...]:
-        """Launch all passes of a kernel, one after the other.
+        """Launch all passes of a kernel, one after the other, and let c wait for them.
 
         Args:
             queue: where to launch.
@@ -100,7 +103,7 @@ class BuiltKernels:
 
         Raises:
             KernelError: when the kernel does not build for the device.
-            BegunError: when the driver refuses a pass, but not the first one.
+            cl.Error: when the driver refuses a pass; see `has_begun`.
         """
         is_in_order = not _is_out_of_order(queue)
         start = _launched_unwatched if is_in_order and not watched else _launched
@@ -129,18 +132,23 @@ class BuiltKernels:
             # All arguments first: else the device waits for the host between two passes.
             for function, _, _ in launches:
                 function.set_args(*arguments)
-            for place, (function, global_size, work_group) in enumerate(launches):
-                try:
-                    begun = start(function, queue, global_size, work_group, events)
-                except cl.Error as error:
-                    if place == 0:
+            try:
+                for place, (function, global_size, work_group) in enumerate(launches):
+                    try:
+                        begun = start(function, queue, global_size, work_group, events)
+                    except cl.Error as error:
+                        if place > 0:
+                            error.add_note(_BEGUN)
                         raise
-                    raise BegunError(*error.args) from error
-                launched += begun
-                events = () if is_in_order else begun
-            if kernel.has_scratch:
-                last = launched[-1] if launched else None
-                self._scratch[queue.int_ptr] = replace(scratch, last=last)
+                    launched += begun
+                    events = () if is_in_order else begun
+            finally:  # the passes that were enqueued still use C and the scratch memory
+                if launched:
+                    c.add_event(launched[-1])
+                if kernel.has_scratch:
+                    kept = None if is_in_order else scratch.last
+                    last = launched[-1] if launched else kept
+                    self._scratch[queue.int_ptr] = replace(scratch, last=last)
         return tuple(launched)
 
     def _scratch_of(self, queue: cl.CommandQueue, nbytes: int) -> _Scratch:

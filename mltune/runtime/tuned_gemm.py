@@ -31,7 +31,7 @@ from mltune.kernel.two_step_build import needs_two_steps
 from mltune.problem import Contraction, bias_side, problem_type_name
 from mltune.problem.layout import memory_orders
 from mltune.runtime.arrays import Copied, Copies, misses, orders
-from mltune.runtime.built_kernels import BegunError
+from mltune.runtime.built_kernels import has_begun
 from mltune.runtime.gemm_kernel import GemmError, GemmKernel, GemmType, KernelError
 from mltune.runtime.here import Here, Learned, refuse_elsewhere
 from mltune.runtime.launch import SIZE_LIMIT
@@ -429,7 +429,7 @@ def _learning(
     try:
         done = enqueue(kernel=use.number)
     except (cl.Error, KernelError) as error:
-        if not learner.fails(device, size, use.number) or isinstance(error, BegunError):
+        if not learner.fails(device, size, use.number) or has_begun(error):
             raise
         return enqueue()
     if builds:

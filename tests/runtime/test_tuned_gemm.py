@@ -223,6 +223,40 @@ def test_no_argument_is_set_between_two_passes(
     assert steps == ["arguments", "arguments", "launch", "launch"]
 
 
+@pytest.mark.parametrize("refused", [0, 1])
+def test_calls_wait_for_the_passes_before_one_that_was_refused(
+    queue: cl.CommandQueue, refused: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = _own_queue(queue, in_order=False)
+    tuned = _tuned(gemm(Precision.DOUBLE, order="row"))
+    launcher = tuned.settle(own).launcher
+    number = CONFIGS.index(Config.of(SPLIT))
+    a, c = (cl_array.to_device(own, np.ones((8, 8))) for _ in "ac")
+    _, before = launcher.enqueue(own, a, a, kernel=number)
+    entries = [each.entry for each in tuned.kernels[number].passes]
+    start, waits = built_kernels._launched, []
+
+    def launch(kernel: cl.Kernel, *given: Any) -> list[cl.Event]:
+        waits.append(given[-1])
+        if kernel.function_name == entries[refused]:
+            raise cl.MemoryError("refused")
+        return start(kernel, *given)
+
+    monkeypatch.setattr(built_kernels, "_launched", launch)
+    for _ in range(2):
+        with pytest.raises(cl.MemoryError) as caught:
+            launcher.gemm(own, a, a, c, kernel=number)
+    firsts = waits[:: refused + 1]
+
+    assert built_kernels.has_begun(caught.value) == (refused == 1)
+    assert before[-1] in firsts[0]
+    if refused == 1:
+        assert waits[1][0] in firsts[1]
+        assert waits[3][0] in c.events
+    else:
+        assert before[-1] in firsts[1]
+
+
 @pytest.mark.parametrize(("config", "passes"), [(SPLIT, 2), (COUNT, 1)])
 @pytest.mark.parametrize("in_order", [True, False])
 def test_unwatched_calls_have_no_events_where_the_queue_orders_them(

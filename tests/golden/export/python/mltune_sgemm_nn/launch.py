@@ -108,6 +108,7 @@ class Launcher:
             GemmError: when types, shapes or memory orders do not fit, an array ends beyond its
                 buffer, or c shares memory with a, b or the bias.
             KernelError: when the kernel does not build for the device.
+            cl.Error: when the driver refuses the launch; a note says so if c may have changed.
         """
         c, events = self.enqueue(
             queue,
@@ -184,8 +185,6 @@ class Launcher:
         launched = self._built.launch(
             queue, plan, (a, b, c), bias, (*factors, *limits), events, watched=watched
         )
-        if launched:
-            c.add_event(launched[-1])
         return c, launched
 
     def asks(
