@@ -365,7 +365,7 @@ class TunedGemm:
             UsageError: when it is no OpenCL device, or its driver began before a fork.
         """
         _refuse_fork()
-        return _host_queue(self._device or "opencl:auto")
+        return _host_queue(_host_device(self._device or "auto"))
 
     def release(self) -> None:
         """Forget the built kernels and scratch memory, and with them their contexts."""
@@ -440,8 +440,13 @@ def _learning(
 
 
 @cache
-def _host_queue(device: str) -> cl.CommandQueue:
-    context = cl.Context([driver_device(choose(device))])
+def _host_device(spec: str) -> cl.Device:
+    return driver_device(choose("opencl:auto" if spec == "auto" else spec))
+
+
+@cache
+def _host_queue(device: cl.Device) -> cl.CommandQueue:
+    context = cl.Context([device])
     profiling = cl.command_queue_properties.PROFILING_ENABLE
     return cl.CommandQueue(context, properties=profiling)
 

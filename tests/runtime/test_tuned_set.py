@@ -13,11 +13,11 @@ import pyopencl.array as cl_array
 import pytest
 
 import mltune
-from mltune.device import choose
+from mltune.device import DeviceEntry, choose
 from mltune.errors import NoDeviceError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import parse_problem_type
-from mltune.runtime import TunedGemm, TunedSet
+from mltune.runtime import TunedGemm, TunedSet, tuned_gemm
 from mltune.selector import Leaf, PortfolioKernel, Selector
 from mltune.selector.json import write_selector
 from mltune.space.config import Config
@@ -288,3 +288,22 @@ def test_host_arrays_go_to_the_device_that_was_given(monkeypatch: pytest.MonkeyP
             mltune.load(given, device="7:1")(a, a)
 
     assert asked == ["7:1", "7:1"]
+
+
+@pytest.mark.device
+def test_texts_that_mean_one_device_give_one_queue(
+    monkeypatch: pytest.MonkeyPatch, device_spec: str
+) -> None:
+    asked = []
+
+    def here(spec: str) -> DeviceEntry:
+        asked.append(spec)
+        return choose(device_spec)
+
+    monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", here)
+    tuned_gemm._host_device.cache_clear()
+    given = [mltune.load(selector("sgemm_nn"), device=each) for each in (None, "auto", "cpu")]
+    queues = [each.host_queue() for each in given]
+
+    assert queues[0] is queues[1] is queues[2]
+    assert asked == ["opencl:auto", "cpu"]
