@@ -452,7 +452,11 @@ def _host_queue(device: cl.Device) -> cl.CommandQueue:
 
 
 def _refuse_fork() -> None:
-    """Refuse to use a driver that began before this process was forked: it would never answer."""
+    """Refuse to use a driver that mltune began before a fork: it would never answer.
+
+    One that the program itself began is not found. To load a selector begins none, so that forks
+    may use it.
+    """
     if first_process() != os.getpid():
         raise UsageError(
             "this process was forked after OpenCL had begun: start processes with 'spawn', "

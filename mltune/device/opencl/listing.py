@@ -47,7 +47,10 @@ def list_devices() -> tuple[DeviceEntry, ...]:
 
 @cache
 def first_process() -> int:
-    """Return the number of the process that first used a driver; its forks cannot use drivers."""
+    """Return the number of the process that first used a driver; its forks cannot use drivers.
+
+    Only mltune's use counts: what the program did with pyopencl is not known.
+    """
     return os.getpid()
 
 
