@@ -138,7 +138,7 @@ class TunedGemm:
 
         That is the learned one if just one of the devices used so far has learned the size. Arrays
         whose memory orders are the opposite of the problem type's give C^T = B^T A^T, so their
-        size is n, m, k.
+        size is n, m, k. The limit of sizes is that of calls: the selector's rule has none.
 
         Raises:
             UsageError: when a size is no whole number from 0 to 2^31 - 1.
