@@ -12,6 +12,8 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
+from mltune.errors import UsageError
+
 _log = logging.getLogger(__name__)
 
 
@@ -109,6 +111,36 @@ def swapped(array: Any) -> Any:
     if array.ndim < 2:
         return array
     return array.transpose((*range(array.ndim - 2), array.ndim - 1, array.ndim - 2))
+
+
+def are_on_device(given: Sequence[Any], where: str) -> bool:
+    """Whether a, b and others are pyopencl's arrays; False if they are numpy's.
+
+    Raises:
+        UsageError: when they are not all of one kind, or a has no queue.
+    """
+    if all(isinstance(each, cl_array.Array) for each in given):
+        if given[0].queue is None:
+            raise UsageError(f"{where}: a has no queue; say a.with_queue(queue)")
+        return True
+    if not all(isinstance(each, np.ndarray) for each in given):
+        kinds = " and ".join(type(each).__name__ for each in given)
+        raise UsageError(f"{where}: a and b must both be numpy or pyopencl arrays, got {kinds}")
+    return False
+
+
+def rank(
+    wanted: str, found: Sequence[str], *, is_other_kind: bool = False
+) -> tuple[int, bool, bool]:
+    """Return a key that sorts ways to compute: few arrays to repack first, then a row-major C.
+
+    Args:
+        wanted: the memory orders of a, b and c.
+        found: those that the arrays have, by `orders`.
+        is_other_kind: whether a way takes batches where the arrays are matrices, or the reverse;
+            with as many arrays to repack, it comes last.
+    """
+    return misses(wanted, found), is_other_kind, wanted[2] != "C"
 
 
 def misses(wanted: str, found: Sequence[str]) -> int:

@@ -13,7 +13,6 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
@@ -30,7 +29,7 @@ from mltune.kernel.kernel import Kernel
 from mltune.kernel.two_step_build import needs_two_steps
 from mltune.problem import Contraction, bias_side, problem_type_name
 from mltune.problem.layout import memory_orders
-from mltune.runtime.arrays import Copied, Copies, misses, orders
+from mltune.runtime.arrays import Copied, Copies, are_on_device, orders, rank
 from mltune.runtime.built_kernels import has_begun
 from mltune.runtime.gemm_kernel import GemmError, GemmKernel, GemmType, KernelError
 from mltune.runtime.here import Here, Learned, refuse_elsewhere
@@ -114,6 +113,11 @@ class TunedGemm:
         return self._speeds
 
     @property
+    def ways(self) -> tuple[str, ...]:
+        """The memory orders of a, b and c for which it has kernels, as numpy's letters."""
+        return tuple(each.orders for each in (self._type, self._type.exchanged()) if each)
+
+    @property
     def copied(self) -> Copied:
         """How much was copied because arrays are in the host's memory."""
         return self._copies.copied
@@ -182,26 +186,18 @@ class TunedGemm:
             MltuneError: when the driver does not build or start the kernel.
         """
         given = (a, b) if bias is None else (a, b, bias)
-        if all(isinstance(each, cl_array.Array) for each in given):
-            if a.queue is None:
-                raise UsageError(f"{self!r}: a has no queue; say a.with_queue(queue)")
+        if are_on_device(given, repr(self)):
             return self.gemm(a.queue, a, b, bias=bias, low=low, high=high)[0]
-        if not all(isinstance(each, np.ndarray) for each in given):
-            kinds = " and ".join(type(each).__name__ for each in given)
-            raise UsageError(
-                f"{self!r}: a and b must both be numpy or pyopencl arrays, got {kinds}"
-            )
         queue = self.host_queue()
         try:
             self._on(queue).launcher.sizes(a, b)
         except GemmError as error:
             raise UsageError(str(error)) from error
-        types = [each for each in (self._type, self._type.exchanged()) if each]
         found = [orders(a), orders(b)]
         return self._copies.around(
             queue,
             given,
-            min((each.orders for each in types), key=lambda way: misses(way, found)),
+            min(self.ways, key=lambda way: rank(way, found)),
             lambda a, b, bias=None: self.gemm(queue, a, b, bias=bias, low=low, high=high),
         )
 

@@ -13,13 +13,11 @@ import pyopencl.array as cl_array
 
 from mltune.errors import UsageError
 from mltune.problem import Precision, problem_type_name
-from mltune.problem.layout import memory_orders
-from mltune.runtime.arrays import Copied, Copies, misses, orders
+from mltune.runtime.arrays import Copied, Copies, are_on_device, misses, orders, rank
 from mltune.runtime.tuned_gemm import Operand, TunedGemm, load
 from mltune.selector import Choice, Selector
 
 _MATRIX, _BATCH = 2, 3
-_OTHER = {"C": "F", "F": "C"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +73,8 @@ class TunedSet:
         for each, contraction in zip(tuned, contractions, strict=True):
             if contraction.conjugate_a or contraction.conjugate_b or contraction.rounds:
                 continue  # only by its name
-            own = memory_orders(contraction)
-            a, b, c = (_OTHER[order] for order in own)
             ways = self._ways.setdefault(np.dtype(contraction.precision.dtype), [])
-            ways += [_Way(each, own), _Way(each, b + a + c)]  # C^T = B^T A^T
+            ways += [_Way(each, way) for way in each.ways]
         self._copies = Copies(self._name)
 
     def __repr__(self) -> str:
@@ -128,15 +124,8 @@ class TunedSet:
             NoDeviceError: when the arrays are the host's, and there is no device.
             MltuneError: when the driver does not build or start the kernel.
         """
-        if all(isinstance(each, cl_array.Array) for each in (a, b)):
-            if a.queue is None:
-                raise UsageError(f"{self._name}: a has no queue; say a.with_queue(queue)")
+        if are_on_device((a, b), self._name):
             return self.gemm(a.queue, a, b)[0]
-        if not all(isinstance(each, np.ndarray) for each in (a, b)):
-            kinds = " and ".join(type(each).__name__ for each in (a, b))
-            raise UsageError(
-                f"{self._name}: a and b must both be numpy or pyopencl arrays, got {kinds}"
-            )
         way = self._best((a, b))
         queue = way.tuned.host_queue()
         return self._copies.around(
@@ -187,10 +176,7 @@ class TunedSet:
             each.release()
 
     def _best(self, given: Sequence[Any]) -> _Way:
-        """Check types and shapes; return the way with the fewest arrays in another memory order.
-
-        Of two such ways, that with a row-major C.
-        """
+        """Check types and shapes, and return the best way by `rank`."""
         types = {str(each.dtype) for each in given}
         if len(types) > 1:
             raise UsageError(
@@ -218,7 +204,7 @@ class TunedSet:
             raise UsageError(f"{self._name}: {self._lacking(given)}")
         return min(
             ways,
-            key=lambda way: (misses(way.orders, found), way.dims != dims, way.orders[2] != "C"),
+            key=lambda way: rank(way.orders, found, is_other_kind=way.dims != dims),
         )
 
     def _lacking(self, given: Sequence[Any]) -> str:

@@ -138,6 +138,22 @@ def test_one_selector_serves_both_orders_without_repacking(problem: str, order: 
 
 
 @pytest.mark.device
+@pytest.mark.parametrize("orders", ["CF", "FC"])
+@pytest.mark.parametrize("problem", ["sgemm_nn", "sgemm_nn_row"])
+def test_of_ways_with_as_many_copies_one_with_a_row_major_c_is_taken(
+    problem: str, orders: str
+) -> None:
+    rng = np.random.default_rng(11)
+    a, b = (numbers(rng, (5, 5), "float32", order) for order in orders)
+    given = tuned(problem)
+
+    for called in (given, given[problem]):
+        result = called(a, b)
+        right(result, a, b)
+        assert result.flags.c_contiguous
+
+
+@pytest.mark.device
 @pytest.mark.parametrize("is_set", [True, False])
 def test_a_call_that_fails_is_no_call_with_copies(
     is_set: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
