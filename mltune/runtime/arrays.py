@@ -72,7 +72,7 @@ class Copies:
         there = [to_device(queue, each, order) for each, order in pairs]
         c, event = compute(*there)
         event.wait()
-        result = to_host(c, orders[2])
+        result = to_host(c)
         rows = [each if order == "C" else swapped(each) for each, order in pairs]
         repacked = [each.nbytes for each in rows if not each.flags.c_contiguous]
         copied = [each.nbytes for each in (*there, result)]
@@ -101,9 +101,12 @@ def to_device(queue: cl.CommandQueue, array: Any, order: str) -> Any:
     return swapped(cl_array.to_device(queue, np.ascontiguousarray(swapped(array))))
 
 
-def to_host(array: Any, order: str) -> Any:
-    """Copy matrices back; pyopencl copies arrays that are contiguous row by row only."""
-    return array.get() if order == "C" else swapped(swapped(array).get())
+def to_host(array: Any) -> Any:
+    """Copy matrices back; pyopencl copies arrays that are contiguous row by row only.
+
+    The memory order is the array's own: where a and b have both, it need not be the one asked for.
+    """
+    return array.get() if array.flags.c_contiguous else swapped(swapped(array).get())
 
 
 def swapped(array: Any) -> Any:

@@ -137,7 +137,7 @@ class _Product:
                 self._queue, a, b, c, alpha=alpha, beta=beta, kernel=number
             )
             event.wait()
-            computed = to_host(result, self._orders[2])
+            computed = to_host(result)
         except KernelError as error:
             return _Fault(str(error.__cause__ or error), _lacks_memory(error))
         except cl.Error as error:

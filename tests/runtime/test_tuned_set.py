@@ -204,6 +204,17 @@ def test_a_batch_is_one_launch_or_several(
     given.release()
 
 
+@pytest.mark.parametrize("terms", [0, 1])
+@pytest.mark.parametrize("order", "CF")
+def test_a_batch_of_outer_products_comes_back_from_the_device(order: str, terms: int) -> None:
+    rng = np.random.default_rng(12)
+    a, b = (numbers(rng, (2, *shape), "float32", order) for shape in ((5, terms), (terms, 6)))
+    given = tuned("sgemm_nn_batched")
+
+    for called in (given, given["sgemm_nn_batched"]):
+        right(called(a, b), a, b)
+
+
 @pytest.mark.device
 def test_conjugating_types_are_used_by_name_alone() -> None:
     both = tuned("cgemm_nc", "cgemm_nn")
