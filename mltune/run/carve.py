@@ -79,7 +79,7 @@ def carve(path: Path) -> Carved:
     ]
     versions = [*enumerate(pages, start=1), *logged]
     around = {child: numbers for _, page in versions for child, numbers in _around(page)}
-    rows = [row for at, page in versions for row in _rows(page, pages, around.get(at, (0, None)))]
+    rows = [row for at, page in versions for row in _rows(page, pages, around.get(at))]
     # Tables of an older mltune have no checksums; in other tables a row without one is damaged.
     is_checked = any(row.cells["checksum"] for row in rows)
     found: dict[int, tuple[dict[str, Any], Measurement]] = {}
@@ -91,7 +91,11 @@ def carve(path: Path) -> Carved:
                 raise UsageError("its checksum is missing")
             measurement = from_row(row.cells)
         except UsageError as error:
-            damaged[row.number] = f"row {row.cells['id']}: {error}"
+            text = f"row {row.cells['id']}: {error}"
+            if row.number:
+                damaged[row.number] = text
+            else:
+                nameless[text] = None
             continue
         held = found.setdefault(row.number, (row.cells, measurement)) if row.number else None
         if not row.is_sure and (held is None or held[0] != row.cells):
@@ -126,8 +130,16 @@ def _around(page: bytes) -> Iterator[tuple[int, tuple[int, int | None]]]:
     yield int.from_bytes(page[8:12], "big"), (before, None)
 
 
-def _rows(page: bytes, pages: list[bytes], around: tuple[int, int | None]) -> Iterator[_Row]:
-    """Read the rows of one page that have as many columns as a measurement."""
+def _rows(
+    page: bytes, pages: list[bytes], around: tuple[int, int | None] | None
+) -> Iterator[_Row]:
+    """Read the rows of one page that have as many columns as a measurement.
+
+    Args:
+        page: with the rows.
+        pages: all of the file.
+        around: the numbers before and after its rows; None if no page above tells them.
+    """
     if len(page) < 8 or page[0] != _LEAF:
         return
     read: dict[int, tuple[int, list[Any]]] = {}
@@ -137,13 +149,13 @@ def _rows(page: bytes, pages: list[bytes], around: tuple[int, int | None]) -> It
             read[place] = _cell(page, at, pages)
         except (IndexError, struct.error, UnicodeDecodeError, ValueError):
             continue  # a wrong pointer; the row counts as missing
-    before, after = around
+    before, after = around or (0, None)
     written = {-1: before, **{place: number for place, (number, _) in read.items()}}
     sure = _confirmed(written if after is None else {**written, len(pointers): after})
     most = len(pages) * len(page) // _SMALLEST_ROW
     for place, (number, cells) in read.items():
         if _FEWEST <= len(cells) <= len(_NAMES):
-            is_possible = not sure and number <= most
+            is_possible = around is None and not sure and number <= most
             right = sure.get(place, number if is_possible else 0)
             row = dict(zip(_NAMES, cells, strict=False))
             yield _Row(right, place in sure, {**LATER_COLUMNS, **row, "id": right or number})

@@ -133,7 +133,7 @@ def places_of_numbers(data: bytes | bytearray) -> dict[int, int]:
 
 @pytest.mark.parametrize("bit", [1, 4, 0x40])
 @pytest.mark.parametrize("length", [0, 2500])
-def test_a_flipped_bit_in_a_rows_number_is_put_right(
+def test_a_flipped_bit_in_a_rows_number_is_put_right_and_in_the_last_rows_told(
     tmp_path: Path, make: Make, length: int, bit: int
 ) -> None:
     path = tmp_path / "run.db"
@@ -142,15 +142,17 @@ def test_a_flipped_bit_in_a_rows_number_is_put_right(
     data = path.read_bytes()
     places = places_of_numbers(data)
     assert sorted(places) == list(range(1, 33))
-    for number in range(1, 32):
+    for number in range(1, 33):
         wrong = bytearray(data)
         wrong[places[number]] ^= bit
         path.write_bytes(wrong)
 
         carved = carve(path)
 
-        assert list(carved.measurements) == added
-        assert carved.damaged == ()
+        is_last = number == 32
+        told = (f"row {number ^ bit}: its number is damaged",)
+        assert list(carved.measurements) == (added[:-1] if is_last else added)
+        assert carved.damaged == (told if is_last else ())
         assert carved.missing == ()
 
 
@@ -181,3 +183,21 @@ def test_a_wrong_number_does_not_hide_the_row_that_has_it(tmp_path: Path, make: 
 
     assert list(carved.measurements) == added[:2]
     assert carved.damaged == ("row 2: its number is damaged",)
+
+
+def test_every_damaged_row_without_a_known_number_is_told(tmp_path: Path, make: Make) -> None:
+    path = tmp_path / "run.db"
+    added = filled(path, make, 3)
+    data = bytearray(path.read_bytes())
+    places = places_of_numbers(data)
+    for number, bit in ((2, 0x40), (3, 0x10)):
+        data[places[number]] ^= bit
+        at = data.index(b"0.3333333333333333", places[number])
+        data[at + 9] ^= 1
+    path.write_bytes(data)
+
+    carved = carve(path)
+
+    assert list(carved.measurements) == added[:1]
+    assert [each.partition(":")[0] for each in carved.damaged] == ["row 66", "row 19"]
+    assert carved.missing == ()
