@@ -20,7 +20,20 @@ class MltuneError(Exception):
 
 
 class DiskFullError(MltuneError):
-    """A disk is full (exit code 1)."""
+    """A disk is full (exit code 1).
+
+    Attributes:
+        reason: what is full, without advice.
+    """
+
+    def __init__(self, reason: str, advice: str = "") -> None:
+        super().__init__(reason + advice)
+        self.reason = reason
+
+    def resumed_by(self, again: str) -> DiskFullError:
+        """Return it with the command that resumes, in place of an earlier one."""
+        kept = "the measurements until then are kept"
+        return DiskFullError(self.reason, f"; {kept}: free space, then {again}")
 
 
 class UsageError(MltuneError):

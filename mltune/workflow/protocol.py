@@ -26,7 +26,7 @@ from mltune.compat.tensile.protocol_result import (
 from mltune.counted import counted
 from mltune.device import choose
 from mltune.device_info import DeviceInfo
-from mltune.errors import DeviceGoneError, UsageError
+from mltune.errors import DeviceGoneError, DiskFullError, UsageError
 from mltune.files import make_folder, write_atomically
 from mltune.problem import problem_type_name
 from mltune.problem.precision import Precision
@@ -36,6 +36,7 @@ from mltune.run.run_info import RunInfo, Timing
 from mltune.runner.capacity import refuse_precisions
 from mltune.runner.live import DEFAULT_SAMPLES, WorkerRunner
 from mltune.runner.timing import WARMUPS
+from mltune.shell import command
 from mltune.tuning.progress import Show
 from mltune.tuning.search_options import RUNS
 from mltune.tuning.trial import best_by_problem
@@ -137,6 +138,9 @@ def run_protocol(options: ProtocolOptions, show: Show, note: Note) -> ProtocolRe
             stopped = f"the time limit of {limit:g} s is over"
         except DeviceGoneError as error:
             stopped, lost = str(error), True
+        except DiskFullError as error:
+            again = command("mltune", "protocol", options.file, "--resume", "--run", root)
+            raise error.resumed_by(again) from error
         device = runner.device
     return ProtocolResult(
         file=options.file,

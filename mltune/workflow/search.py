@@ -209,9 +209,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             reason = StopReason.INTERRUPTED
         except DiskFullError as error:
             again = command("mltune", "search", "--resume", "--run", run.folder)
-            raise DiskFullError(
-                f"{error}; the measurements until then are kept: free space, then {again}"
-            ) from error
+            raise error.resumed_by(again) from error
         except DeviceGoneError as error:
             reason, stopped = StopReason.DEVICE_LOST, str(error)
         return _result(objective, options, started, reason, stopped, gain)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mltune.errors import DeviceGoneError, UsageError
+from mltune.errors import DeviceGoneError, DiskFullError, UsageError
 from mltune.files import write_atomically
 from mltune.kernel.handwritten import Description
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
@@ -22,6 +22,7 @@ from mltune.run.run import Run
 from mltune.run.run_info import TIME, RunInfo
 from mltune.runner.live import WorkerRunner
 from mltune.runner.observe import ENERGY
+from mltune.shell import command
 from mltune.space.config import Config
 from mltune.space.names import outside_names
 from mltune.tuning.families import family_named
@@ -158,6 +159,9 @@ def sweep(options: SweepOptions, show: Show) -> SweepResult:
             stopped, code = "interrupted", 130
         except DeviceGoneError as error:
             stopped, code = str(error), 4
+        except DiskFullError as error:
+            again = command("mltune", "sweep", "--resume", "--run", run.folder)
+            raise error.resumed_by(again) from error
         found = experiments(run.store.measurements(Phase.SEARCH))
         result = SweepResult(
             run=run.folder,

@@ -10,7 +10,7 @@ from mltune.bench.peers import PEERS, absence
 from mltune.counted import counted
 from mltune.device import DeviceEntry, choose
 from mltune.device_info import DeviceInfo
-from mltune.errors import UsageError
+from mltune.errors import DiskFullError, UsageError
 from mltune.export import LANGUAGES, SET_WRITERS, WITHOUT_HALF
 from mltune.files import make_folder
 from mltune.problem import problem_of_size
@@ -90,11 +90,14 @@ def tune(options: TuneOptions, show: Show, note: Note) -> TuneResult:
     if (host := Host.here()).is_busy:
         busy = f"a load of {host.load:.1f} on {counted(host.cores, 'core')}"
         note(f"other work keeps the processor busy: {busy}")
+    again = command("mltune", "tune", "--resume", "-o", options.folder)
     try:
         return TuneSession(options.folder, state, entry, show, note).run()
     except KeyboardInterrupt:
-        note(f"resume with: {command('mltune', 'tune', '--resume', '-o', options.folder)}")
+        note(f"resume with: {again}")
         raise
+    except DiskFullError as error:
+        raise error.resumed_by(again) from error
 
 
 def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:

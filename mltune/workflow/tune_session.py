@@ -11,7 +11,13 @@ from pathlib import Path
 
 from mltune.device import DeviceEntry
 from mltune.distil.taught import BYTES_EACH
-from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, UsageError
+from mltune.errors import (
+    DiskFullError,
+    MltuneError,
+    NoCorrectConfigError,
+    NoDeviceError,
+    UsageError,
+)
 from mltune.export import SET_WRITERS
 from mltune.files import write_atomically
 from mltune.run.run import INFO_NAME
@@ -172,7 +178,7 @@ class TuneSession:
             self._interrupted, self._stopped = result.interrupted, result.stopped
         except KeyboardInterrupt:
             self._interrupted = True
-        except (NoDeviceError, UsageError):
+        except (DiskFullError, NoDeviceError, UsageError):
             raise
         except MltuneError as error:  # other problem types may still work
             failure = str(error)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mltune.cli import main
+from mltune.errors import DiskFullError
 from mltune.measurement import Phase
 from mltune.resources import data_folder
 from mltune.run.run import Run
@@ -70,6 +71,20 @@ def test_work_groups_that_do_not_fit_a_size_are_counted_and_not_listed(
     (words,) = [line for line in done.out.splitlines() if "invalid" in line]
     assert words.startswith("1 more are invalid, as SGEMM_NT_4x1 3x5 64x64x64: ")
     assert words.endswith("(--json has all)")
+
+
+def test_a_full_disk_is_told_with_the_way_to_resume(
+    mltune: Command, swept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fills_the_disk(*_: object) -> None:
+        raise DiskFullError("run.db: cannot grow")
+
+    monkeypatch.setattr("mltune.workflow.sweep._measure", fills_the_disk)
+
+    done = mltune("sweep", "--resume", "--run", swept, "--quiet")
+
+    assert done.code == 1
+    assert done.err.endswith(f": free space, then mltune sweep --resume --run {swept}\n")
 
 
 def test_one_repetition_of_all_is_finished_before_the_next(swept: Path) -> None:

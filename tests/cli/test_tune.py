@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mltune.errors import MltuneError
+from mltune.errors import DiskFullError, MltuneError
 from mltune.selector.json import read_selector
 from mltune.tuning.progress import Show
+from mltune.tuning.search_options import SearchOptions
 from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
 from tests.patience import PATIENCE_SECONDS
 from tests.waiting import wait_for_rows
@@ -169,6 +170,27 @@ def test_if_all_rules_fail_the_command_fails(
 
     assert (done.code, done.out) == (1, "")
     assert "mltune: disk full\n" in done.err
+
+
+def test_a_full_disk_ends_the_command_and_is_told_with_its_own_way_to_resume(
+    mltune: Command, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = []
+
+    def fills_the_disk(options: SearchOptions, *_: object) -> None:
+        searched.append(options.folder)
+        full = DiskFullError("run.db: cannot grow (the disk is full)")
+        raise full.resumed_by(f"mltune search --resume --run {options.folder}")
+
+    monkeypatch.setattr("mltune.workflow.tune_session.search", fills_the_disk)
+
+    done = mltune(*whole, "--quiet")
+
+    assert (done.code, len(searched)) == (1, 1)
+    assert done.err == (
+        "mltune: run.db: cannot grow (the disk is full); the measurements until then are kept: "
+        f"free space, then mltune tune --resume -o {tmp_path}/tuned\n"
+    )
 
 
 def test_a_plan_can_be_looked_at_first(

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mltune.compat.tensile.protocol_job import ProtocolJob
 from mltune.compat.tensile.protocol_result import ProtocolResult
-from mltune.errors import NoCorrectConfigError, UsageError
+from mltune.errors import DiskFullError, NoCorrectConfigError, UsageError
 from mltune.measurement import Measurement
 from mltune.problem import Problem
 from mltune.run.run import Run
@@ -250,3 +251,16 @@ def test_no_measurement_begins_after_the_time_limit(tmp_path: Path) -> None:
     assert result.stopped == "the time limit of 1e-09 s is over"
     assert result.exit_code == 0
     assert rows(result.root / "sgemm_nn") == []
+
+
+def test_a_full_disk_is_told_with_the_way_to_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fills_the_disk(*_: object) -> None:
+        raise DiskFullError("run.db: cannot grow")
+
+    monkeypatch.setattr(ProtocolJob, "carry_out", fills_the_disk)
+    again = f"mltune protocol {tmp_path}/asked.yaml --resume --run {tmp_path}/run"
+
+    with pytest.raises(DiskFullError, match=f"free space, then {again}$"):
+        run(options(tmp_path))
