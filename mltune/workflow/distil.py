@@ -173,6 +173,19 @@ def _has_limits(family: KernelFamily, contraction: Contraction, config: Config) 
         return False
 
 
+def refuse_run(output: Path) -> None:
+    """Refuse a run's folder as the output.
+
+    Raises:
+        UsageError: when it is one.
+    """
+    if (output / INFO_NAME).exists():
+        raise UsageError(
+            f"{output}: is a run folder, not one for a selector; -o names another folder, "
+            "or a .json file"
+        )
+
+
 def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     """Distil the measurements of runs and write the selector.
 
@@ -182,13 +195,10 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
         NoCorrectConfigError: when no kernel of the runs was right.
         MltuneError: when the selector cannot be written.
     """
-    if options.output is not None and (options.output / INFO_NAME).exists():
-        raise UsageError(
-            f"{options.output}: is a run folder, not one for a selector; -o names another folder, "
-            "or a .json file"
-        )
-    if options.output is not None and options.output.suffix != ".json":
-        refuse_foreign_card(options.output)
+    if options.output is not None:
+        refuse_run(options.output)
+        if options.output.suffix != ".json":
+            refuse_foreign_card(options.output)
     recorded = read_runs(options.runs, show)
     contraction = recorded.contraction
     if not contraction.is_gemm:

@@ -30,7 +30,7 @@ from mltune.problem import Contraction, Size, merge_sizes, problem_type_name
 from mltune.reading import parse_json
 from mltune.run.bundle import FORMAT as BUNDLE_FORMAT
 from mltune.run.bundle import read_bundle, unpack, write_bundle
-from mltune.run.run import Run
+from mltune.run.run import INFO_NAME, Run
 from mltune.selector import Selector
 from mltune.selector.json import FORMAT as SELECTOR_FORMAT
 from mltune.selector.json import read_selector, write_selector
@@ -39,6 +39,7 @@ from mltune.shell import command
 from mltune.space.config import Config
 from mltune.space.yaml_document import parse_document
 from mltune.tuning.final_selection import choose
+from mltune.workflow.distil import refuse_run
 from mltune.workflow.foreign_selector import (
     logic_of_selector,
     rule_of_run,
@@ -166,10 +167,12 @@ def _convert(
 
 def _recognise(path: Path) -> tuple[_Kind, str]:
     """Recognise a file's kind by its contents."""
-    if (path / SELECTOR_NAME).exists():
-        return _SELECTOR, ""
     if path.is_dir():
-        return (_KERNELS if any(path.glob("*.json")) and not _is_run(path) else _RUN), ""
+        if (path / INFO_NAME).exists():
+            return _RUN, ""
+        if (path / SELECTOR_NAME).exists():
+            return _SELECTOR, ""
+        return (_KERNELS if any(path.glob("*.json")) else _RUN), ""
     text, _ = read_text(path)
     start = text.lstrip()[:1]
     if start == "{":
@@ -195,10 +198,6 @@ def _recognise(path: Path) -> tuple[_Kind, str]:
         raise UsageError(
             f"{path}: unknown kind of file; mltune import --help names those that are known"
         ) from error
-
-
-def _is_run(path: Path) -> bool:
-    return (path / "run.json").exists()
 
 
 def _written(path: Path, text: str) -> list[Path]:
@@ -311,6 +310,7 @@ def _autogemm_to_space(job: _Job) -> Result:
 
 
 def _selector_file(selector: Selector, out: Path) -> list[Path]:
+    refuse_run(out)
     path = out if out.suffix == ".json" else out / SELECTOR_NAME
     write_selector(selector, path)
     return [path]

@@ -14,7 +14,7 @@ from mltune.kernel.parameters.declared import defaults_of
 from mltune.measurement import Measurement, Phase, Status
 from mltune.measurement.recording import Point, Recording
 from mltune.problem import problem_type_name
-from mltune.run.run import Run
+from mltune.run.run import INFO_NAME, Run
 from mltune.selector import Selector
 from mltune.selector.json import read_selector
 from mltune.selector.pack import SELECTOR_NAME
@@ -38,7 +38,8 @@ def read_any(path: Path) -> Recording:
     Raises:
         UsageError: when it cannot be read, or is empty.
     """
-    if path.name == SELECTOR_NAME or (path / SELECTOR_NAME).exists():
+    is_run = (path / INFO_NAME).exists()
+    if path.name == SELECTOR_NAME or (not is_run and (path / SELECTOR_NAME).exists()):
         file = path if path.name == SELECTOR_NAME else path / SELECTOR_NAME
         return of_selector(read_selector(file), str(path))
     if not path.is_dir():

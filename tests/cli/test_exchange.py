@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -160,6 +161,18 @@ def test_a_selector_s_folder_is_written_and_read_as_by_distil(
     assert (tmp_path / "there" / "mine.yaml").read_text() == back.read_text()
 
 
+def test_a_run_that_holds_a_selector_too_is_a_run(
+    mltune: Command, finished_run: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished_run, run)
+    (run / "selector.json").write_text("{}")
+
+    made = mltune("convert", run, "--to", "csv", "-o", tmp_path / "run.csv")
+
+    assert made.code == 0, made.err
+
+
 def test_logic_without_ranges_says_what_others_get(mltune: Command, tmp_path: Path) -> None:
     (tmp_path / "logic.yaml").write_text(LOGIC)
 
@@ -240,6 +253,7 @@ def test_autogemms_data_becomes_one_library(
         (("convert", "{space}", "--to", "t1", "-o", "{space}"), "is what is to be converted"),
         (("convert", "{text}", "--to", "t4", "-o", "x"), "no records: has no member"),
         (("convert", "{bundle}", "--to", "run", "-o", "x"), "field 'schema' is missing"),
+        (("convert", "{logic}", "--to", "selector", "-o", "{run}"), "is a run folder, not one"),
         (("import", "{kernel}"), "sgemm_nt_1x1.cl: unknown kind of file; mltune import --help"),
         (("import", "broken.yaml"), "broken.yaml:2: not YAML: "),
         (("import",), "required: FILE"),
@@ -255,6 +269,7 @@ def test_a_mistake_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("text.json").write_text("{}")
+    Path("logic.yaml").write_text(LOGIC)
     Path("broken.yaml").write_text("name: [a\nfamily: tiled\n")
     Path("bundle.json").write_text('{"format": "mltune bundle"}')
     names = {
@@ -262,6 +277,7 @@ def test_a_mistake_is_one_line(
         "kernel": SPACES / "handwritten" / "sgemm_nt_1x1.cl",
         "run": finished_run,
         "text": "text.json",
+        "logic": "logic.yaml",
         "bundle": "bundle.json",
     }
     wrong = mltune(*(word.format(**names) for word in asked))
