@@ -71,7 +71,7 @@ def new_run_info(
         contraction=contraction,
         alpha=_given(options.alpha, 1.0),
         beta=_given(options.beta, 0.0),
-        sizes=asked_sizes(options.sizes or ("gemmbench" if is_written else kind)),
+        sizes=asked_sizes(_given(options.sizes, "gemmbench" if is_written else kind)),
         space=spaces[0].name if len(spaces) == 1 else ",".join(asked_spaces(options)),
         space_text=spaces[0].text if len(spaces) == 1 else "",
         spaces=tuple(spaces) if len(spaces) > 1 else (),

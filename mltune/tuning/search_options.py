@@ -174,14 +174,15 @@ def asked_sizes(sizes: GivenSizes) -> tuple[Size, ...]:
     """
     if isinstance(sizes, str):
         return parse_sizes(sizes)
-    if not sizes:
-        raise UsageError("sizes: expected at least one")
     try:
-        return merge_sizes(size for each in sizes for size in _sizes(each))
+        found = [size for each in sizes for size in _sizes(each)]
     except TypeError:
         raise UsageError(
             f"sizes: expected text such as '64x64x64', or a list of (64, 64, 64), got {sizes!r}"
         ) from None
+    if not found:
+        raise UsageError("sizes: expected at least one")
+    return merge_sizes(found)
 
 
 def _sizes(given: Size | str | tuple[int, ...]) -> tuple[Size, ...]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mltune.errors import UsageError
@@ -70,6 +71,14 @@ def test_zero_is_a_value_and_not_a_missing_one(info: RunInfo) -> None:
     assert (made.alpha, made.beta) == (0.0, 0.5)
 
 
+def test_an_array_of_sizes_is_a_list_of_them(info: RunInfo) -> None:
+    sizes: Any = np.array([[8, 16, 8]])
+
+    made = new_run_info(SearchOptions(sizes=sizes), info.device, info.searched_spaces)
+
+    assert made.sizes == (Size((8, 16, 8)),)
+
+
 def test_sizes_that_do_not_fit_the_problem_are_refused(info: RunInfo) -> None:
     with pytest.raises(UsageError, match="takes MxNxK"):
         new_run_info(SearchOptions(sizes="8x8"), info.device, info.searched_spaces)
@@ -89,6 +98,8 @@ def test_sizes_that_do_not_fit_the_problem_are_refused(info: RunInfo) -> None:
         ({"sizes": [(8, 8, "x")]}, "size '8x8xx': expected MxNxK"),
         ({"sizes": (8, 8, 8)}, r"or a list of \(64, 64, 64\), got \(8, 8, 8\)"),
         ({"sizes": 8}, "got 8$"),
+        ({"sizes": np.array([8, 8, 8])}, r"got array\(\[8, 8, 8\]\)$"),
+        ({"sizes": np.array([])}, "sizes: expected at least one"),
     ],
 )
 def test_a_mistake_is_found_before_a_device_is_opened(wrong: dict[str, Any], words: str) -> None:
