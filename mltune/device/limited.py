@@ -12,7 +12,7 @@ from typing import Any
 
 from mltune.device.device import Device
 from mltune.device.entry import DeviceEntry
-from mltune.device.named_kind import OtherDeviceKind
+from mltune.device.named_kind import WrappedDeviceKind
 from mltune.device_info import DeviceInfo, Probed
 from mltune.errors import UsageError
 
@@ -27,7 +27,7 @@ _FORM = (
 )
 
 
-class LimitedKind(OtherDeviceKind):
+class LimitedKind(WrappedDeviceKind):
     """`limited:LIMITS[:SPEC]`."""
 
     def find(self, spec: str) -> DeviceEntry:

@@ -23,7 +23,7 @@ class NamedKind:
         """Do nothing, as every kind is called."""
 
 
-class OtherDeviceKind(NamedKind):
+class WrappedDeviceKind(NamedKind):
     """`KIND:WORD[:SPEC]`: another device, used in a way that the word says.
 
     Args:

@@ -18,7 +18,7 @@ from mltune.device.device import Buffer, Device, Execution, Program
 from mltune.device.entry import DeviceEntry
 from mltune.device.errors import BuildError, DeviceLostError, LaunchError
 from mltune.device.inspection import Inspection
-from mltune.device.named_kind import OtherDeviceKind
+from mltune.device.named_kind import WrappedDeviceKind
 from mltune.device.session.session import (
     ROLES,
     SessionWriter,
@@ -344,7 +344,7 @@ def _changed(before: Array, after: Array) -> list[tuple[int, int]]:
     ]
 
 
-class RecordKind(OtherDeviceKind):
+class RecordKind(WrappedDeviceKind):
     """`record:FILE[:SPEC]`."""
 
     def find(self, spec: str) -> DeviceEntry:
