@@ -206,7 +206,7 @@ def plan_lines(state: TuneState, device: DeviceInfo) -> tuple[str, ...]:
         )
     half = [part.name for part in state.parts if part.contraction.precision is Precision.HALF]
     lines += [
-        f"  no library in {language} for {', '.join(half)}: it has no half precision"
+        f"  {language} has no half precision: no library for {', '.join(half)}"
         for language in state.languages
         if half and language in WITHOUT_HALF
     ]

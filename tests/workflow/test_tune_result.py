@@ -54,7 +54,7 @@ def test_a_language_that_lacks_a_precision_is_named_in_the_plan() -> None:
     lines = plan_lines(STATE, CPU)
 
     assert [line for line in lines if "no library" in line] == [
-        "  no library in rust for hgemm_nn: it has no half precision"
+        "  rust has no half precision: no library for hgemm_nn"
     ]
 
 
