@@ -14,6 +14,7 @@ PROTOCOL_VERSION = 2
 
 SHORTEST_SECONDS, LONGEST_SECONDS = 1e-12, 1e9
 """The limits of a time; anything else is no time, and its sums or logarithms could fail."""
+TIME_LIMITS = f"{SHORTEST_SECONDS:g} to {LONGEST_SECONDS:g} seconds".replace("e+0", "e")
 
 
 class Status(Enum):
@@ -92,7 +93,7 @@ class Measurement:
                 f"times and status disagree: {self.status.value} with {len(self.seconds)} times"
             )
         if not all(map(is_time, self.seconds)):
-            raise ValueError(f"times must be from 1e-12 to 1e9 seconds, got {self.seconds}")
+            raise ValueError(f"times must be from {TIME_LIMITS}, got {self.seconds}")
 
     @property
     def median(self) -> float | None:

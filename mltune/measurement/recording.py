@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mltune.measurement.measurement import Status, is_time
+from mltune.measurement.measurement import TIME_LIMITS, Status, is_time
 from mltune.space.config import Config
 
 
@@ -28,7 +28,7 @@ class Point:
         if (self.status is Status.OK) != (self.seconds is not None):
             raise ValueError(f"time and status disagree: {self.seconds}, {self.status.value}")
         if self.seconds is not None and not is_time(self.seconds):
-            raise ValueError(f"a time must be from 1e-12 to 1e9 seconds, got {self.seconds}")
+            raise ValueError(f"a time must be from {TIME_LIMITS}, got {self.seconds}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mltune.errors import UsageError
-from mltune.measurement.measurement import Status, is_time
+from mltune.measurement.measurement import TIME_LIMITS, Status, is_time
 from mltune.measurement.recording import Point
 from mltune.run.fields import double
 from mltune.space.config import Config, Value
@@ -37,9 +37,11 @@ def timed(where: str, values: Mapping[str, Any], time: Any, per_second: float) -
         time: as it was written.
         per_second: how many of its units a second has.
     """
-    seconds = (double(time) or 0.0) / per_second
+    number = double(time)
+    seconds = (number or 0.0) / per_second
     if not is_time(seconds):
-        return f"{where}: 'time' must be a number of 1e-12 to 1e9 seconds, got {time!r:.80}"
+        meant = "" if number is None else f" ({seconds:g} s)"
+        return f"{where}: 'time' must be a number of {TIME_LIMITS}, got {time!r:.80}{meant}"
     return Row(where, values, seconds, Status.OK)
 
 

@@ -97,6 +97,15 @@ def test_a_time_that_cannot_be_is_a_wrong_row(tmp_path: Path, form: str, value: 
     assert "row 1: 'time' must be a number of 1e-12 to 1e9 seconds, got " in note
 
 
+def test_a_time_that_cannot_be_is_told_in_seconds_too(tmp_path: Path) -> None:
+    rows = [t4_row(1, 0.0005), t4_row(2, 3.0)]
+    document = {"metadata": {"timeunit": "nanoseconds"}, "results": rows}
+
+    (note,) = read_recording(written(tmp_path, json.dumps(document))).notes
+
+    assert "must be a number of 1e-12 to 1e9 seconds, got 0.0005 (5e-13 s); the row" in note
+
+
 def test_a_file_cut_anywhere_keeps_its_whole_rows(tmp_path: Path) -> None:
     text = cache_text(ROWS)
     first_end = text.index("}", text.index('"0"')) + 1
