@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from mltune.errors import UsageError
 from mltune.kernel.handwritten import Description
@@ -44,12 +45,19 @@ NO_PRIORS = (Path("none"),)
 SHIPPED_PRIORS = Path("shipped")
 """What `--prior` takes for those that ship, beside others."""
 ALL_DEVICES = "all"
-_KINDS = {
-    "int | None": (Integral, "a whole number"),
-    "float | None": (Real, "a number"),
-    "str | None": (str, "text"),
+KINDS: dict[object, tuple[Any, str]] = {
+    int | None: (Integral, "a whole number"),
+    float | None: (Real, "a number"),
+    str: (str, "text"),
+    str | None: (str, "text"),
+    bool: (bool, "True or False"),
+    tuple[str, ...]: (tuple | list, "a list of words"),
+    tuple[str, ...] | None: (tuple | list, "a list of words"),
+    str | Sequence[str] | None: (str | Path | Sequence, "text or a list of it"),
 }
-"""The options' types, as they are written below."""
+"""What is right for an option of a type, and how that is said."""
+CHECKED_APART = {"sizes", "folder", "kernels", "priors"}
+"""The options of other types."""
 NO_PATIENCE = "--patience: a search with --storage ends by its budget or --time-limit"
 
 
@@ -99,10 +107,13 @@ class SearchOptions:
     run_id: str = field(default_factory=new_run_id)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.folder, str | PathLike | None):
+            raise UsageError(f"folder: must be a path, got {self.folder!r}")
         folder = None if self.folder is None else Path(self.folder)
         object.__setattr__(self, "folder", folder)
-        object.__setattr__(self, "kernels", _paths(self.kernels))
-        object.__setattr__(self, "priors", tuple(map(pack_folder, _paths(self.priors))))
+        object.__setattr__(self, "kernels", _paths("kernels", self.kernels))
+        priors = tuple(map(pack_folder, _paths("priors", self.priors)))
+        object.__setattr__(self, "priors", priors)
 
 
 def check_options(options: SearchOptions) -> None:
@@ -111,11 +122,13 @@ def check_options(options: SearchOptions) -> None:
     Raises:
         UsageError: with the first mistake.
     """
-    for each in fields(options):
-        given = getattr(options, each.name)
-        kind, words = _KINDS.get(str(each.type), (object, ""))
-        if given is not None and not isinstance(given, kind):
-            raise UsageError(f"{each.name}: must be {words}, got {given!r}")
+    for name, hint in get_type_hints(SearchOptions).items():
+        given = getattr(options, name)
+        if given is None or name in CHECKED_APART:
+            continue
+        kind, words = KINDS[hint]
+        if not isinstance(given, kind) or isinstance(given, bool) != (kind is bool):
+            raise UsageError(f"{name}: must be {words}, got {given!r}")
     if options.sampler is not None:
         check_sampler(options.sampler)
         if is_own(options.sampler):
@@ -152,7 +165,7 @@ def check_options(options: SearchOptions) -> None:
     for option, value, known in (
         ("cache", options.cache, (WARM, COLD)),
         ("objective", options.objective, (TIME, ENERGY)),
-        *(("observe", name, tuple(OBSERVERS)) for name in options.observers or ()),
+        *(("observe", str(name), tuple(OBSERVERS)) for name in options.observers or ()),
     ):
         if value is not None and value not in known:
             raise UsageError(f"{option}: {unknown('word', value, known)}")
@@ -162,8 +175,11 @@ def check_options(options: SearchOptions) -> None:
         raise UsageError(f"seed: must be at least 0, got {options.seed}")
 
 
-def _paths(given: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
-    return tuple(map(Path, [given] if isinstance(given, str | Path) else given))
+def _paths(name: str, given: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
+    try:
+        return tuple(map(Path, [given] if isinstance(given, str | Path) else given))
+    except TypeError:
+        raise UsageError(f"{name}: must be a path, got {given!r}") from None
 
 
 def asked_sizes(sizes: GivenSizes) -> tuple[Size, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
@@ -17,6 +17,8 @@ from mltune.tuning.families import family_named
 from mltune.tuning.new_run import default_folder, new_run_info
 from mltune.tuning.resumed_run import check_resumed, newest_run
 from mltune.tuning.search_options import (
+    CHECKED_APART,
+    KINDS,
     NO_PRIORS,
     UNLIMITED_BUDGET,
     SearchOptions,
@@ -95,6 +97,14 @@ def test_sizes_that_do_not_fit_the_problem_are_refused(info: RunInfo) -> None:
         ({"budget": "5"}, "budget: must be a whole number, got '5'"),
         ({"time_limit_seconds": "5"}, "time_limit_seconds: must be a number, got '5'"),
         ({"device": 5}, "device: must be text, got 5"),
+        ({"budget": True}, "budget: must be a whole number, got True"),
+        ({"resume": "no"}, "resume: must be True or False, got 'no'"),
+        ({"space": 5}, "space: must be text or a list of it, got 5"),
+        ({"observers": "nvml"}, "observers: must be a list of words, got 'nvml'"),
+        ({"observers": [5]}, "observe: unknown word '5'"),
+        ({"folder": 5}, "^folder: must be a path, got 5$"),
+        ({"kernels": 5}, "^kernels: must be a path, got 5"),
+        ({"priors": [5]}, r"^priors: must be a path, got \[5\]"),
         ({"sizes": [(8, 8, "x")]}, "size '8x8xx': expected MxNxK"),
         ({"sizes": (8, 8, 8)}, r"or a list of \(64, 64, 64\), got \(8, 8, 8\)"),
         ({"sizes": 8}, "got 8$"),
@@ -105,6 +115,12 @@ def test_sizes_that_do_not_fit_the_problem_are_refused(info: RunInfo) -> None:
 def test_a_mistake_is_found_before_a_device_is_opened(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         check_options(SearchOptions(**wrong))
+
+
+def test_every_option_is_checked() -> None:
+    unchecked = {name for name, hint in get_type_hints(SearchOptions).items() if hint not in KINDS}
+
+    assert unchecked == CHECKED_APART
 
 
 def test_python_may_give_text_and_tuples() -> None:
