@@ -56,6 +56,11 @@ the best known speed on held-out ones, with 1,400 0.22 % and 0.984, with 1,800 0
 with 2,500 0.18 % and 0.986 (hgemm on an H200, split 100).
 """
 
+MANY_KERNELS, LEAVES_FOR_KERNEL = 32, 10
+"""From so many kernels on, each further one takes the room of so many leaves: the time formulas of
+eight more took 4 KB, and three of twelve trees 65.6 to 65.8 KB.
+"""
+
 GROWN_LEAVES = 3
 """The tree grows to so many times its leaves, and is pruned to these.
 
@@ -250,7 +255,8 @@ class _Course:
             counts.append(lesson.counts.astype(np.float32))
             logs += [] if lesson.logs is None else [lesson.logs]
         assert thresholds is not None
-        taken = round(LEAVES_FOR_SIZE * len(table.sizes))
+        further = max(costs[0].shape[1] - MANY_KERNELS, 0)
+        taken = round(LEAVES_FOR_SIZE * len(table.sizes)) + LEAVES_FOR_KERNEL * further
         return cls(
             thresholds=thresholds,
             ranks=np.concatenate(ranks),
