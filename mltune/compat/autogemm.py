@@ -11,6 +11,7 @@ from mltune.errors import UsageError
 from mltune.export.c.c_writer import (
     BUILD_HEADERS,
     TEMPLATES,
+    build_example,
     build_program,
     build_values,
     compact_files,
@@ -62,6 +63,7 @@ class FullCWriter:
         name = library.name
         values |= {
             "build_program": build_program(sources, name, fetches=True),
+            "build_example": build_example(name),
             "geometry": geometry(library, names, sources),
         }
         for file, template in {

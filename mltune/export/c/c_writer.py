@@ -170,12 +170,18 @@ def build_program(sources: Iterable[str], types: str, *, fetches: bool) -> str:
     return fill(TEMPLATES / "build_program.c.in", values)
 
 
+def build_example(library: str) -> str:
+    """Return the part of a CMakeLists.txt that builds the example."""
+    return fill(TEMPLATES / "example.cmake.in", {"library": library}).rstrip("\n")
+
+
 def shared_values(types: str) -> dict[str, str]:
     """Return the values that are the same in the files of any library."""
     tools = {"find_device": fill(TEMPLATES / "find_device.c.in", {}).rstrip("\n")}
     return {
         "opencl": fill(TEMPLATES / "opencl.h.in", {}).rstrip("\n"),
         "library_end": fill(TEMPLATES / "library_end.h.in", {"types": types}).rstrip("\n"),
+        "build_example": build_example(types),
         "version": __version__,
         "example_tools": fill(TEMPLATES / "example_tools.c.in", tools).rstrip("\n"),
     }
