@@ -90,7 +90,7 @@ def check(
     faults = [(number, fault) for number, fault in asked if fault is not None]
     wrong = tuple((number, fault.reason) for number, fault in faults)
     # A size whose own kernel is not used here has no time: another one may take minutes.
-    usable = {number for number in numbers if number not in dict(faults)}
+    usable = set(numbers) - dict(faults).keys()
     taken = tuple(
         _seconds(launcher, selector, each, own)
         if selector.choose(*each.size).index in usable
