@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mltune.cli.output import ProgressBar, print_json, print_table
 from mltune.cli.parser import fraction, positive, seed
 from mltune.counted import counted
+from mltune.selector import MAX_KERNELS
 from mltune.shell import command
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-kernels",
         type=positive,
-        default=40,
+        default=MAX_KERNELS,
         metavar="N",
-        help="the most kernels to ship (default: 40)",
+        help=f"the most kernels to ship (default: {MAX_KERNELS})",
     )
     add(
         "--max-depth",

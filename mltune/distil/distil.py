@@ -20,7 +20,7 @@ from mltune.distil.vectors import whole_vectors
 from mltune.errors import UsageError
 from mltune.one_thread import one_thread
 from mltune.problem import Contraction
-from mltune.selector import MAX_DEPTH, Selector, Split
+from mltune.selector import MAX_DEPTH, MAX_KERNELS, Selector, Split
 from mltune.side_by_side import side_by_side
 from mltune.unknown import unknown
 
@@ -106,7 +106,7 @@ def distil(
     is_joined: bool = False,
     method: str = AUTO,
     tolerance: float = 0.02,
-    max_kernels: int = 40,
+    max_kernels: int = MAX_KERNELS,
     max_depth: int = 8,
     held_out: float = 0.25,
     seed: int = 0,

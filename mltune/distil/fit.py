@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
-from mltune.selector import FEATURES, Leaf, Rule, Split, TimeFormula, Tree, features, walk
+from mltune.selector import (
+    FEATURES,
+    MAX_KERNELS,
+    Leaf,
+    Rule,
+    Split,
+    TimeFormula,
+    Tree,
+    features,
+    walk,
+)
 
 NEAR_TIE = 0.05
 """A kernel slower than the best by this log ratio has 1/e of its weight as a label of the size.
@@ -76,7 +86,7 @@ class Settings:
     """
 
     tolerance: float = 0.02
-    max_kernels: int = 40
+    max_kernels: int = MAX_KERNELS
     max_depth: int = 8
     seed: int = 0
     compute_units: int = 1

@@ -6,6 +6,7 @@ from mltune.selector.rival import Rival
 from mltune.selector.selector import (
     LIKELY_PART,
     MAX_DEPTH,
+    MAX_KERNELS,
     Choice,
     Leaf,
     LeafLoss,
@@ -28,6 +29,7 @@ __all__ = [
     "INT64_MAX",
     "LIKELY_PART",
     "MAX_DEPTH",
+    "MAX_KERNELS",
     "MOST_EXTENT",
     "Choice",
     "Leaf",

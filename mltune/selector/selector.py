@@ -33,6 +33,9 @@ MAX_DEPTH = 100
 recursively stays far from its limit.
 """
 
+MAX_KERNELS = 40
+"""The most kernels of a portfolio, unless another number is asked for."""
+
 LIKELY_PART = 5
 """A kernel that is expected to take a fifth more than the best is not likely to be the best.
 

@@ -23,7 +23,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.measurement import Phase
 from mltune.problem import Contraction
 from mltune.run.run import INFO_NAME
-from mltune.selector import Selector, depth, ends
+from mltune.selector import MAX_KERNELS, Selector, depth, ends
 from mltune.selector.json import read_selector, write_selector
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.selector.speeds import write_speeds
@@ -55,7 +55,7 @@ class DistilOptions:
     output: Path | None = None
     method: str = "auto"
     tolerance: float = 0.02
-    max_kernels: int = 40
+    max_kernels: int = MAX_KERNELS
     max_depth: int = 8
     held_out: float = 0.25
     seed: int = 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mltune.errors import UsageError
 from mltune.run.run import Run
+from mltune.selector import MAX_KERNELS
 from mltune.tuning.progress import ignore_progress
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def train(*runs: RunLike, seed: int = 0) -> BoostedModel:
 def distil(
     *runs: RunLike,
     method: str = "auto",
-    max_kernels: int = 40,
+    max_kernels: int = MAX_KERNELS,
     output: str | Path | None = None,
 ) -> Selector:
     """Distil the measurements of runs into a selector that states its loss.
