@@ -300,3 +300,13 @@ def opencl_environment(
         # Without it the loader in pyopencl's wheel crashes.
         "PYOPENCL_HOME": str(Path(pyopencl.__file__).parent),
     }
+
+
+def check_usage(example: Path, usage: str, environment: Mapping[str, str]) -> None:
+    """Call an exported example with what is no size, and compare what it says."""
+    for given in ("a b c", "0 5 5", "5 -5 5", "5 5 5x", "5 5"):
+        done = subprocess.run(
+            [example, *given.split()],
+            capture_output=True, text=True, check=False, env=environment,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout, done.stderr) == (1, "", usage), given
