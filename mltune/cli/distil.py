@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from mltune.cli.output import ProgressBar, print_json, print_table
 from mltune.cli.parser import fraction, positive, seed
 from mltune.counted import counted
-from mltune.selector import MAX_KERNELS
 from mltune.shell import command
 
 if TYPE_CHECKING:
@@ -55,9 +54,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-kernels",
         type=positive,
-        default=MAX_KERNELS,
+        default=40,
         metavar="N",
-        help=f"the most kernels to ship (default: {MAX_KERNELS})",
+        help="the most kernels to ship (default: 40)",
     )
     add(
         "--max-depth",
