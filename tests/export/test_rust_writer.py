@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -180,6 +181,30 @@ def test_a_kernel_that_does_not_build_is_opencl_s_error(
     )
 
     assert done.stdout == "OpenCl(-11)\n"
+
+
+@pytest.mark.usefixtures("rustc")  # skips where there is no compiler
+@pytest.mark.parametrize("verb", ["check", "clippy"])
+def test_a_workspace_takes_a_crate_without_a_warning(
+    verb: str, tiled: Make, tmp_path: Path
+) -> None:
+    if verb == "clippy" and shutil.which("cargo-clippy") is None:
+        pytest.skip("needs clippy (rustup component add clippy)")
+    library = tiled("sgemm_nn")
+    WRITERS["rust"].write(library.selector, library.kernels, tmp_path / "tuned")
+    (tmp_path / "Cargo.toml").write_text(
+        '[workspace]\n[package]\nname = "app"\nedition = "2021"\n'
+        f'[dependencies]\n{library.name.replace("_", "-")} = {{ path = "tuned" }}\n'
+    )
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.rs").write_text(f"fn main() {{ {library.name}::release() }}\n")
+
+    done = subprocess.run(
+        ["cargo", verb, "--workspace", "--offline", "--quiet"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_refuses_half_and_kernels_that_are_built_in_two_steps(tiled: Make, tmp_path: Path) -> None:

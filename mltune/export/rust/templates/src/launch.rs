@@ -1,6 +1,6 @@
 //! Checks the arguments, builds kernels once and enqueues them. Kernels see C column by column.
 
-use std::collections::BTreeMap;
+use std::collections::{btree_map::Entry, BTreeMap};
 use std::ffi::CString;
 use std::mem::size_of;
 use std::ptr::{null, null_mut};
@@ -177,7 +177,7 @@ impl State {
     unsafe fn kernels(
         &mut self, key: (Handle, Handle, usize), written: &Kernel,
     ) -> Result<&[Owned], Error> {
-        if !self.built.contains_key(&key) {
+        if let Entry::Vacant(place) = self.built.entry(key) {
             let (mut status, mut kernels) = (0, Vec::new());
             let (text, length) = (written.source.as_ptr().cast(), written.source.len());
             let program = clCreateProgramWithSource(key.0, 1, &text, &length, &mut status);
@@ -191,7 +191,7 @@ impl State {
                 done(status)?;
                 kernels.push(Owned(kernel, clReleaseKernel));
             }
-            self.built.insert(key, kernels);
+            place.insert(kernels);
         }
         Ok(&self.built[&key])
     }
