@@ -20,8 +20,9 @@ pub struct Matrix {
     pub stride: u64,
 }
 
-/// Why nothing was computed: a wrong argument, which a buffer that is too small for its matrix is,
-/// or OpenCL's error code.
+/// Why the product is not in C: a wrong argument, which a buffer that is too small for its matrix
+/// is, or OpenCL's error code. After the latter, unless it is -11 (a kernel does not build), a part
+/// of C may have been computed: do not repeat such a call with the same C if beta is not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     Argument(&'static str),
