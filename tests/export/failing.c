@@ -1,4 +1,5 @@
-/* Lets launches of kernels fail after the next `launches_left`, unless that is negative.
+/* Lets launches of kernels fail after the next `launches_left`, unless that is negative, with
+   `launch_error`.
 
    To be linked with --wrap=clEnqueueNDRangeKernel. */
 
@@ -6,6 +7,7 @@
 #include <CL/cl.h>
 
 int launches_left = -1;
+int launch_error = CL_OUT_OF_RESOURCES;
 
 cl_int __real_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
                                      const size_t *offset, const size_t *global,
@@ -22,7 +24,7 @@ cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
                                      const cl_event *wait_list, cl_event *event)
 {
     if (launches_left == 0)
-        return CL_OUT_OF_RESOURCES;
+        return launch_error;
     launches_left -= launches_left > 0;
     return __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
                                          num_events, wait_list, event);

@@ -146,14 +146,17 @@ def test_wrong_arguments_are_named_by_their_places(
     shared.mltune_release()
 
 
+@pytest.mark.parametrize("error", ["OUT_OF_RESOURCES", "BUILD_PROGRAM_FAILURE"])
 def test_a_call_that_fails_half_way_says_so(
-    tiled: Make, compile_shared: Build, queue: cl.CommandQueue, tmp_path: Path
+    error: str, tiled: Make, compile_shared: Build, queue: cl.CommandQueue, tmp_path: Path
 ) -> None:
     files = [*sources(tiled, ("sgemm_nn", "sgemm_tt_batched"), tmp_path), FAILING]
     shared = ctypes.CDLL(
         str(compile_shared(tmp_path / "library.so", *files, "-Wl,--wrap=clEnqueueNDRangeKernel"))
     )
     left = ctypes.c_int.in_dll(shared, "launches_left")
+    code = getattr(cl.status_code, error)
+    ctypes.c_int.in_dll(shared, "launch_error").value = code
     buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 3 * 100)
     memory = ctypes.c_void_p(buffer.int_ptr)
     size, one, zero = ctypes.c_int64, ctypes.c_float(1), ctypes.c_int64(0)
@@ -163,18 +166,17 @@ def test_a_call_that_fails_half_way_says_so(
         letters = [ctypes.c_char(letter) for letter in (b"c", trans, trans)]
         given = [*letters, *[size(10)] * 3, size(batch), one, *matrix, *matrix, one, *matrix]
         left.value = launches
-        code: int = shared.mltune_sgemm_batched(
+        status: int = shared.mltune_sgemm_batched(
             *given, ctypes.c_void_p(queue.int_ptr), ctypes.c_uint32(0), None, None
         )
         queue.finish()
-        return code
+        return status
 
     passes = next(n for n in range(9) if call(b"n", 1, n) == 0)
     assert passes > 1
-    error = -cl.status_code.OUT_OF_RESOURCES
     for trans, launches in ((b"n", 3 * passes), (b"t", passes)):
-        codes = [call(trans, 3, n) for n in range(launches + 1)]
-        assert codes == [error, *[BEGUN + error] * (launches - 1), 0], trans
+        found = [call(trans, 3, n) for n in range(launches + 1)]
+        assert found == [-code, *[BEGUN - code] * (launches - 1), 0], trans
     shared.mltune_release()
 
 

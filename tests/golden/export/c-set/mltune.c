@@ -1657,7 +1657,7 @@ static cl_int launch_best(const type *of, const mltune_problem *problem, call *g
         watch(&used, status, events, used.builds ? (double)(clock() - begun) / CLOCKS_PER_SEC : 0);
     if (status != CL_SUCCESS && !given->begun && used.number != chosen)
         status = launch(&of->kernels[chosen], given, NULL);
-    for (i = 0; i < of->num_kernels && does_not_build(status); ++i)
+    for (i = 0; i < of->num_kernels && does_not_build(status) && !given->begun; ++i)
         if (i != chosen)
             status = launch(&of->kernels[i], given, NULL);
     return status;
