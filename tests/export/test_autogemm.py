@@ -144,9 +144,12 @@ def test_build_files_build_and_precompile(
     library = tiled("sgemm_nn")
     write(library, tmp_path, FullCWriter(precompile=("all",)))
     linked = f"OPENCL_LIB={opencl_loader} -Wl,-rpath,{opencl_loader.parent}"
+    whole = f"-Wl,--whole-archive,lib{library.name}.a,--no-whole-archive"
     commands = {
         "make": [
-            ["make", "CFLAGS=-O2 -Werror", linked, target] for target in ("all", "precompile")
+            ["make", "CFLAGS=-O2 -Werror", linked],
+            ["make", "CFLAGS=-O2 -Werror", linked, "precompile"],
+            ["cc", "-shared", "-o", "plugin", whole],
         ],
         "cmake": [
             ["cmake", "-S", ".", "-B", "build", f"-DOpenCL_LIBRARY={opencl_loader}"],

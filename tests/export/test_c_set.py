@@ -298,9 +298,11 @@ def test_a_project_of_cmake_takes_libraries_of_all_layouts_as_folders(
         "cmake_minimum_required(VERSION 3.10)",
         "project(all C)",
         "add_executable(example all.c)",
+        "add_library(plugin SHARED all.c)",
     ]
     for name in names:
-        lines += [f"add_subdirectory({name})", f"target_link_libraries(example {name}::{name})"]
+        lines.append(f"add_subdirectory({name})")
+        lines += [f"target_link_libraries({to} {name}::{name})" for to in ("example", "plugin")]
     (tmp_path / "CMakeLists.txt").write_text("\n".join(lines))
     calls = "".join(f"    {name}_release();\n" for name in names)
     (tmp_path / "all.c").write_text(

@@ -270,10 +270,12 @@ def test_build_files_build_and_install(
         pytest.skip(f"needs {tool}")
     sources(tiled("sgemm_nn"), tmp_path)
     linked = f"OPENCL_LIB={opencl_loader} -Wl,-rpath,{opencl_loader.parent}"
+    whole = "-Wl,--whole-archive,libmltune_sgemm_nn.a,--no-whole-archive"
     commands = {
         "make": [
             ["make", "CFLAGS=-O2 -Werror", linked],
             ["make", "install", "PREFIX=installed", linked],
+            ["cc", "-shared", "-o", "plugin", whole],
         ],
         "cmake": [
             [
