@@ -274,7 +274,7 @@ def test_build_files_build_and_install(
     commands = {
         "make": [
             ["make", "CFLAGS=-O2 -Werror", linked],
-            ["make", "install", "PREFIX=installed", linked],
+            ["make", "install", "PREFIX=installed", "OPENCL_INC=/opt/cl", linked],
             ["cc", "-shared", "-o", "plugin", whole],
         ],
         "cmake": [
@@ -305,7 +305,9 @@ def test_build_files_build_and_install(
     }
     described = {"lib/pkgconfig/mltune_sgemm_nn.pc"} if tool == "make" else set()
     for file in described:
-        assert f"\nVersion: {__version__}\n" in (tmp_path / "installed" / file).read_text()
+        text = (tmp_path / "installed" / file).read_text()
+        assert f"\nVersion: {__version__}\n" in text
+        assert text.endswith("\nCflags: -Iinstalled/include -isystem /opt/cl\n")
     assert installed == described | {
         "lib/libmltune_sgemm_nn.a",
         "include/mltune_sgemm_nn.h",
