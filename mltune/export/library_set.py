@@ -41,6 +41,10 @@ class LibrarySet:
                 )
             seen.add(library.problem_type)
 
-    def prefix(self, library: Library) -> str:
-        """Return the prefix of all names that belong to one problem type."""
+    def file(self, library: Library) -> str:
+        """Return how the names of one problem type's files begin."""
         return f"{self.name}_{library.problem_type}"
+
+    def prefix(self, library: Library) -> str:
+        """Return the prefix of one problem type's symbols; a library of it alone has others."""
+        return f"{self.name}_set_{library.problem_type}"

@@ -287,12 +287,12 @@ def test_a_project_of_cmake_takes_libraries_of_all_layouts_as_folders(
 ) -> None:
     if shutil.which("cmake") is None:
         pytest.skip("needs cmake")
-    names = ["mltune", "mine", "mltune_sgemm_nt", "mltune_sgemm_tn", "mltune_sgemm_tt"]
+    names = ["mltune", "mine", "mltune_sgemm_nn", "mltune_sgemm_tn", "mltune_sgemm_tt"]
     for name in names[:2]:
         sources(tiled, ("sgemm_nn",), tmp_path / name, name)
     for name in names[2:]:
         library = tiled(name.removeprefix("mltune_"))
-        writer: Writer = CWriter() if name.endswith("nt") else FullCWriter()
+        writer: Writer = CWriter() if name.endswith("nn") else FullCWriter()
         writer.write(library.selector, library.kernels, tmp_path / name)
     lines = [
         "cmake_minimum_required(VERSION 3.10)",

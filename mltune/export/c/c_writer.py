@@ -193,7 +193,11 @@ def most_passes(libraries: Iterable[Library]) -> str:
 
 
 def geometry(
-    library: Library, names: Sequence[str], sources: Sequence[str], types: str = ""
+    library: Library,
+    names: Sequence[str],
+    sources: Sequence[str],
+    types: str = "",
+    prefix: str = "",
 ) -> str:
     """Return the definitions of all passes and launches, then of the array of all kernels.
 
@@ -202,6 +206,7 @@ def geometry(
         names: of each kernel's array of literals.
         sources: the contents of these.
         types: the prefix of the types' names (default: the library's name).
+        prefix: that of the array's name (default: the library's name).
     """
     name = types or library.name
     parts, entries = [], []
@@ -223,8 +228,7 @@ def geometry(
             f"     passes_{number}, {len(passes)}, {int(bool(kernel.scratch))}, "
             f"{int(kernel.counters)}, {int(needs_two_steps(sources[number]))}, compute_{number}}},"
         )
-    prefix = f"{types}_{library.problem_type}" if types else library.name
-    array = f"const {name}_kernel {prefix}_kernels[] = {{"
+    array = f"const {name}_kernel {prefix or library.name}_kernels[] = {{"
     return "\n".join((*parts, array, *entries, "};"))
 
 

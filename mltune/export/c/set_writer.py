@@ -70,17 +70,17 @@ def set_files(libraries: LibrarySet) -> dict[str, str]:
     )
     texts[f"{name}_kernels.h"] = fill(TEMPLATES / "kernels.h.in", values)
     for library in libraries.libraries:
-        prefix = libraries.prefix(library)
+        file = libraries.file(library)
         own = _type_values(libraries, library)
-        texts[f"{prefix}_select.c"] = fill(_SET / "type_select.c.in", own)
-        texts[f"{prefix}_kernels.c"] = fill(_SET / "type_kernels.c.in", own)
+        texts[f"{file}_select.c"] = fill(_SET / "type_select.c.in", own)
+        texts[f"{file}_kernels.c"] = fill(_SET / "type_kernels.c.in", own)
     return texts
 
 
 def source_files(libraries: LibrarySet) -> list[str]:
     """Return the C files of the library, without their suffixes."""
     name = libraries.name
-    parts = [f"{libraries.prefix(each)}{part}" for each in libraries.libraries for part in _PARTS]
+    parts = [f"{libraries.file(each)}{part}" for each in libraries.libraries for part in _PARTS]
     return [name, *parts]
 
 
@@ -228,7 +228,11 @@ def _type_values(libraries: LibrarySet, library: Library) -> dict[str, str]:
             for kernel, array in zip(library.kernels, arrays, strict=True)
         ),
         "geometry": geometry(
-            library, arrays, [kernel.source for kernel in library.kernels], libraries.name
+            library,
+            arrays,
+            [kernel.source for kernel in library.kernels],
+            libraries.name,
+            libraries.prefix(library),
         ),
     }
 

@@ -720,7 +720,7 @@ typedef struct type {
 
 static const type types[] = {
     {"sgemm_nn", 's', 'n', 'n', 0, 0,
-     mltune_sgemm_nn_select, mltune_sgemm_nn_likely, mltune_sgemm_nn_names, mltune_sgemm_nn_kernels, 2},
+     mltune_set_sgemm_nn_select, mltune_set_sgemm_nn_likely, mltune_set_sgemm_nn_names, mltune_set_sgemm_nn_kernels, 2},
 };
 
 enum { num_types = sizeof types / sizeof types[0] };

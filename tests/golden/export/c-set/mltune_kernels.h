@@ -38,7 +38,7 @@ typedef struct mltune_kernel {
     void (*compute)(const mltune_extents *of, mltune_launch *launch);
 } mltune_kernel;
 
-extern const mltune_kernel mltune_sgemm_nn_kernels[];
+extern const mltune_kernel mltune_set_sgemm_nn_kernels[];
 
 /* Sums and products that saturate at UINT64_MAX. */
 static inline uint64_t sum(uint64_t x, uint64_t y)

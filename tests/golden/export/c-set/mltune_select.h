@@ -12,8 +12,8 @@ typedef struct mltune_problem {
 
 /* Each gives the number of a kernel, and why that one; or those that are expected to be the fastest,
    the best first, where there are formulas. Each kernel has a name. */
-int mltune_sgemm_nn_select(const mltune_problem *problem, const char **reason);
-int mltune_sgemm_nn_likely(const mltune_problem *problem, int most, int *kernels);
-extern const char *const mltune_sgemm_nn_names[];
+int mltune_set_sgemm_nn_select(const mltune_problem *problem, const char **reason);
+int mltune_set_sgemm_nn_likely(const mltune_problem *problem, int most, int *kernels);
+extern const char *const mltune_set_sgemm_nn_names[];
 
 #endif

@@ -1,4 +1,4 @@
-/* mltune_sgemm_nn: the kernels' sources and launch geometry. */
+/* mltune_set_sgemm_nn: the kernels' sources and launch geometry. */
 
 #include "mltune_kernels.h"
 
@@ -73,7 +73,7 @@ static void compute_1(const mltune_extents *of, mltune_launch *launch)
     launch->counter_bytes = 0;
 }
 
-const mltune_kernel mltune_sgemm_nn_kernels[] = {
+const mltune_kernel mltune_set_sgemm_nn_kernels[] = {
     {source_0, sizeof source_0 / sizeof source_0[0],
      "-cl-std=CL1.2 -w",
      passes_0, 1, 0, 0, 0, compute_0},

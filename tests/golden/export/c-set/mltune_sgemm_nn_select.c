@@ -1,5 +1,5 @@
 /*
- * mltune_sgemm_nn: which kernel for which size.
+ * mltune_set_sgemm_nn: which kernel for which size.
  *
  * C = alpha * A * B + beta * C in single precision, column-major.
  * It chooses among 2 kernels by 2 exact sizes first, then a decision tree of depth 2.
@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-const char *const mltune_sgemm_nn_names[] = {
+const char *const mltune_set_sgemm_nn_names[] = {
     "one_element",
     "four_rows",
 };
@@ -128,12 +128,12 @@ static int remember(const mltune_problem *problem, const char **reason)
 #define remember choose
 #endif
 
-int mltune_sgemm_nn_select(const mltune_problem *problem, const char **reason)
+int mltune_set_sgemm_nn_select(const mltune_problem *problem, const char **reason)
 {
     return remember(problem, reason);
 }
 
-int mltune_sgemm_nn_likely(const mltune_problem *problem, int most, int *kernels)
+int mltune_set_sgemm_nn_likely(const mltune_problem *problem, int most, int *kernels)
 {
     (void)problem; /* there are no formulas */
     (void)most;
