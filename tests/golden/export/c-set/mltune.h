@@ -147,7 +147,8 @@ const char *mltune_type(int number);
  */
 int mltune_learn(const char *file);
 
-/* Forget the built kernels, and with them their contexts, and learn no more. No other call may be under way. */
+/* Release the built kernels and each queue's scratch memory, which keep their contexts and queues
+   alive until then, and learn no more. No other call may be under way. */
 void mltune_release(void);
 
 #ifdef __cplusplus

@@ -71,7 +71,8 @@ int mltune_sgemm_nn_with(
  */
 int mltune_sgemm_nn_learn(const char *file);
 
-/* Forget the built kernels, and with them their contexts, and learn no more. No other call may be under way. */
+/* Release the built kernels and each queue's scratch memory, which keep their contexts and queues
+   alive until then, and learn no more. No other call may be under way. */
 void mltune_sgemm_nn_release(void);
 
 #ifdef __cplusplus

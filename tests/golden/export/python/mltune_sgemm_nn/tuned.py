@@ -65,5 +65,5 @@ def gemm(
 
 
 def release() -> None:
-    """Forget the built kernels, and with them their contexts."""
+    """Forget the built kernels and scratch memory, and with them their contexts."""
     _LAUNCHER.release()
