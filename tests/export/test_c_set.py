@@ -266,9 +266,9 @@ def test_two_libraries_are_built_installed_and_linked_into_one_program(
     )
     if tool == "make":
         run(
-            "cc", "both.c", f"-I{installed}/include", f"-L{installed}/lib", "-lmine", "-lmltune",
-            str(opencl_loader), f"-Wl,-rpath,{installed}/lib:{opencl_loader.parent}", "-o", "both",
-            folder=program,
+            "cc", "both.c", f"-I{installed}/include", "../installed/lib/libmine.so",
+            f"-L{installed}/lib", "-lmltune", str(opencl_loader),
+            f"-Wl,-rpath,{installed}/lib:{opencl_loader.parent}", "-o", "both", folder=program,
         )  # fmt: skip
     else:
         (program / "CMakeLists.txt").write_text(
@@ -278,7 +278,7 @@ def test_two_libraries_are_built_installed_and_linked_into_one_program(
         )
         run("cmake", loader, f"-DCMAKE_PREFIX_PATH={installed}", ".", folder=program)
         run("cmake", "--build", ".", folder=program)
-    assert run(program / "both", folder=program) == "sgemm_nn\n"
+    assert run(program / "both", folder=tmp_path) == "sgemm_nn\n"
 
 
 @pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers

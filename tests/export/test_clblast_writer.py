@@ -106,6 +106,12 @@ def real() -> str:
     )
 
 
+def test_a_program_that_links_it_keeps_its_name_not_its_path(built: Path) -> None:
+    listed = subprocess.run(["readelf", "-d", built], capture_output=True, text=True, check=True)
+
+    assert "[libmltune_clblast.so]" in listed.stdout
+
+
 @pytest.mark.long
 def test_it_has_the_functions_of_clblast_by_their_names_and_no_others(
     built: Path, real: str
