@@ -331,6 +331,15 @@ def test_a_file_of_another_program_is_refused_and_left(
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
+def test_a_file_that_cannot_be_read_is_refused_and_left(
+    call: Callable[..., list[str]], path: Path
+) -> None:
+    path.symlink_to(path)  # opening it fails for every user
+
+    assert call(1, {}) == ["learn: -1"]
+    assert path.is_symlink()
+
+
 def test_a_file_that_cannot_be_written_is_refused(
     call: Callable[..., list[str]], path: Path
 ) -> None:

@@ -29,9 +29,11 @@ _BUILD = TEMPLATES / "build_source.c.in"
 _EXTENTS = {"a": ("m", "k"), "b": ("k", "n"), "c": ("m", "n")}
 _INDICES = {"a": ("i", "l"), "b": ("l", "j"), "c": ("i", "j")}
 _CHECKED_SIZES = ((1, 1, 1), (7, 5, 3), (33, 100, 257), (64, 64, 64), (256, 192, 128))
-BUILD_HEADERS = "\n#include <stdio.h>\n#include <string.h>\n#include <time.h>\n"
+BUILD_HEADERS = (
+    "\n#include <errno.h>\n#include <stdio.h>\n#include <string.h>\n#include <time.h>\n"
+)
 _POSIX_HEADERS = "".join(
-    f"\n#include <{name}.h>" for name in ("errno", "fcntl", "sys/file", "sys/stat", "unistd")
+    f"\n#include <{name}.h>" for name in ("fcntl", "sys/file", "sys/stat", "unistd")
 )
 
 

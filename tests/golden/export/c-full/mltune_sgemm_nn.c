@@ -11,6 +11,7 @@
 #include "mltune_sgemm_nn_binaries.h"
 #include "mltune_sgemm_nn_build_options.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -22,7 +23,6 @@
 #include <windows.h>
 #else
 #include <pthread.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -1024,7 +1024,7 @@ static char *read_file(void)
     static const char nothing[] = "{\"learned\": []}";
     FILE *const file = fopen(learned_file, "rb");
     size_t size = 0, most = file == NULL ? sizeof nothing : 1 << 14;
-    char *text = malloc(most);
+    char *text = file == NULL && errno != ENOENT ? NULL : malloc(most);
 
     if (file == NULL && text != NULL)
         memcpy(text, nothing, sizeof nothing);

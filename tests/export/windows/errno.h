@@ -1,0 +1,3 @@
+int *_errno(void);
+#define errno (*_errno())
+#define ENOENT 2
