@@ -9,6 +9,12 @@ from mltune.errors import UsageError
 from mltune.export.library import Library
 
 _NAME = re.compile("[a-z][a-z0-9_]{0,30}")
+_TAKEN = (
+    "clblast", "example",
+    "assert", "complex", "ctype", "errno", "fcntl", "float", "inttypes", "limits", "math",
+    "pthread", "signal", "stddef", "stdint", "stdio", "stdlib", "string", "time", "unistd",
+)  # fmt: skip
+"""Names of other files of an export, and of C's headers, which NAME.h would hide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +26,8 @@ class LibrarySet:
         libraries: at least one.
 
     Raises:
-        UsageError: when two are for the same problem type, or the name is no prefix in C.
+        UsageError: when two are for the same problem type, or the name is no prefix in C
+            or is taken.
     """
 
     name: str
@@ -31,6 +38,11 @@ class LibrarySet:
             raise UsageError(
                 f"--name: {self.name!r:.80} is no lower-case word of at most 31 letters, digits "
                 "and underscores"
+            )
+        if self.name in _TAKEN:
+            raise UsageError(
+                f"--name: {self.name!r} is a header of C or another file of an export; take a "
+                f"name such as 'my_{self.name}'"
             )
         seen: set[str] = set()
         for library in self.libraries:
