@@ -55,8 +55,12 @@ class Proposal:
         return None if sizes is None else tuple(sizes)
 
     def report(self, size: int, value: float) -> None:
-        """Report the config's value on a size: Optuna's intermediate value at that step."""
-        self._trial.report(value, size)
+        """Report the config's value on a size: Optuna's intermediate value at that step.
+
+        A study of several objectives has no intermediate values, and prunes nothing.
+        """
+        if not self._has_several_objectives():
+            self._trial.report(value, size)
         self._changed(self)
 
     def describe(self, attributes: Mapping[str, Any]) -> None:
@@ -66,7 +70,10 @@ class Proposal:
 
     def should_prune(self) -> bool:
         """Whether the study's pruner wants no further sizes."""
-        return self._trial.should_prune()
+        return not self._has_several_objectives() and self._trial.should_prune()
+
+    def _has_several_objectives(self) -> bool:
+        return len(self._trial.study.directions) > 1
 
 
 class TuningStudy:

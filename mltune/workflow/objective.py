@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -66,7 +67,7 @@ class Objective:
     Call it with a trial of your own study, or pass it to `optimize` of a study of `create_study`,
     which also builds kernels ahead and times the best configs again at the end. Every measurement
     is stored in the run folder at once. Close the objective at the end, or use it as a context
-    manager.
+    manager. Threads may share it; they measure one after the other.
 
     Args:
         problem: a problem type, such as `sgemm_nn`.
@@ -111,6 +112,7 @@ class Objective:
         check_options(options)
         self.note = note
         self._closed = False
+        self._measuring = threading.Lock()
         begin = _resume if options.resume else _begin
         self.run, self.runner, self.space = begin(options, opening)
         if shipped := describe(self.info.priors):
@@ -137,8 +139,22 @@ class Objective:
 
         Raises:
             optuna.TrialPruned: when the study's pruner stops the trial before all sizes are timed.
+            UsageError: when the objective is closed, or the trial is not a running one.
             DeviceGoneError: when the device can no longer be used.
         """
+        import optuna
+
+        self.check_open()
+        if not isinstance(trial, optuna.Trial):
+            raise UsageError(
+                f"Objective: needs a running trial of a study, got {type(trial).__name__}; "
+                "study.enqueue_trial(trial.params) tries its parameters again"
+            )
+        # The runner's worker gives one answer at a time; a study's n_jobs are threads.
+        with self._measuring:
+            return self._measure(trial)
+
+    def _measure(self, trial: optuna.Trial) -> float:
         import optuna
 
         from mltune.search.distributions import distributions_of, suggest
@@ -177,6 +193,18 @@ class Objective:
         if len(values) < len(self.problems):
             raise optuna.TrialPruned
         return geometric_mean(values.values())
+
+    def check_open(self) -> None:
+        """Refuse to measure with a closed objective.
+
+        Raises:
+            UsageError: when it is closed.
+        """
+        if self._closed:
+            raise UsageError(
+                f"Objective: is closed; Objective(folder={str(self.run.folder)!r}, resume=True) "
+                "opens its run again"
+            )
 
     def note_numbers(self) -> None:
         """Record the numbers of trials that a search has assigned."""

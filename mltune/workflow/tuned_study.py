@@ -50,9 +50,17 @@ def create_study(
         study_name: the study's name (default: the run folder's name).
 
     Raises:
-        UsageError: when the run's sampler does not exist, the run is shared, or the storage has
-            another study of that name.
+        UsageError: when an argument has a wrong type, the objective is closed, the run's sampler
+            does not exist, the run is shared, or the storage has another study of that name.
     """
+    for what, given, kind in (
+        ("objective", objective, Objective),
+        ("sampler", sampler, optuna.samplers.BaseSampler),
+        ("pruner", pruner, optuna.pruners.BasePruner),
+    ):
+        if not isinstance(given, kind) and (given is not None or kind is Objective):
+            raise UsageError(f"create_study: {what} must be of {kind.__name__}, got {given!r}")
+    objective.check_open()
     info = objective.info
     if objective.run.url is not None:
         raise UsageError(
@@ -123,7 +131,7 @@ class TunedStudy(optuna.Study):
         `optuna.Study.optimize`. One device measures one trial at a time, so `n_jobs` is 1.
 
         Raises:
-            UsageError: when `n_jobs` is another number.
+            UsageError: when `n_jobs` is another number, or the objective is closed.
             DeviceGoneError: when the device can no longer be used.
         """
         if func is not self._objective:
@@ -142,6 +150,7 @@ class TunedStudy(optuna.Study):
             raise UsageError(
                 f"optimize: one device measures one trial at a time, got n_jobs={n_jobs}"
             )
+        self._objective.check_open()
         called = tuple(callbacks or ())
 
         def after_trial(job: Job, trial: Trial) -> None:

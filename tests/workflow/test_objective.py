@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,10 @@ from optuna.trial import TrialState
 
 from mltune.errors import UsageError
 from mltune.measurement import Phase, Status
+from mltune.tuning.measure import measure_trial
+from mltune.tuning.trial import Trial
 from mltune.workflow.objective import Objective
+from mltune.workflow.tuned_study import create_study
 from tests.quick import QUICK_SPACE
 from tests.sessions import session_spec
 
@@ -59,6 +63,67 @@ def test_optunas_own_loop_measures_and_records(objective: Objective) -> None:
     counted = [row for row in rows if row.phase == Phase.SEARCH]
     assert [row.trial for row in counted] == [0, 0, 1]
     assert counted[-1].status is Status(failed.user_attrs["status"])
+
+
+def test_threads_measure_one_after_the_other(
+    objective: Objective, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measuring: list[int] = []
+
+    def watched(*given: Any) -> Trial:
+        measuring.append(1)
+        time.sleep(0.02)
+        assert len(measuring) == 1, "two threads wait for answers of one worker"
+        measuring.clear()
+        return measure_trial(*given)
+
+    monkeypatch.setattr("mltune.tuning.measure.measure_trial", watched)
+    own = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    own.optimize(lambda trial: objective(trial), n_trials=4, n_jobs=4)
+
+    rows = objective.run.store.measurements()
+    assert {row.trial for row in rows if row.phase == Phase.SEARCH} == {0, 1, 2, 3}
+
+
+def test_a_study_of_several_objectives_times_all_sizes(objective: Objective) -> None:
+    own = optuna.create_study(
+        directions=["minimize", "maximize"], sampler=optuna.samplers.RandomSampler(seed=0)
+    )
+    own.enqueue_trial({"thread_tile_0": 4})
+    own.optimize(lambda trial: (objective(trial), trial.params["work_group_0"]), n_trials=1)
+
+    assert [trial.state for trial in own.trials] == [TrialState.COMPLETE]
+    assert {row.problem for row in objective.run.store.measurements()} >= set(objective.problems)
+
+
+def test_an_ended_trial_is_refused_with_what_to_do(objective: Objective) -> None:
+    with pytest.raises(UsageError, match=r"got FixedTrial; study.enqueue_trial\("):
+        objective(optuna.trial.FixedTrial({}))  # type: ignore[arg-type]
+
+
+def test_a_closed_objective_measures_nothing(objective: Objective) -> None:
+    study = create_study(objective)
+    trial = study.ask()
+    objective.close()
+
+    for call in (
+        lambda: objective(trial),
+        lambda: study.optimize(objective, n_trials=1),
+        lambda: create_study(objective),
+    ):
+        with pytest.raises(UsageError, match=r"is closed; Objective\(folder=.*, resume=True\)"):
+            call()
+    assert objective.run.store.measurements() == []
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"sampler": "tpe"}, {"sampler": optuna.samplers.TPESampler}, {"pruner": "none"}]
+)
+def test_a_study_needs_objects_of_optuna(objective: Objective, wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=rf"create_study: {next(iter(wrong))} must be of Base"):
+        create_study(objective, **wrong)
+    with pytest.raises(UsageError, match="create_study: objective must be of Objective, got None"):
+        create_study(None)  # type: ignore[arg-type]
 
 
 def test_closing_twice_is_fine(objective: Objective) -> None:
