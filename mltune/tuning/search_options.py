@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -58,6 +59,15 @@ KINDS: dict[object, tuple[Any, str]] = {
 """What is right for an option of a type, and how that is said."""
 CHECKED_APART = {"sizes", "folder", "kernels", "priors"}
 """The options of other types."""
+MOST_SEED = 2**31 - 1
+"""Numpy and scikit-learn take seeds of 32 bits, and seeds are derived from the given one."""
+RANGES: dict[str, tuple[float, float]] = {
+    "budget": (1, math.inf),
+    "patience": (1, math.inf),
+    "rest_seconds": (0, math.inf),
+    "seed": (0, MOST_SEED),
+}
+TIME_LIMITS = {"seconds", "time_limit_seconds"}
 NO_PATIENCE = "--patience: a search with --storage ends by its budget or --time-limit"
 
 
@@ -114,6 +124,45 @@ class SearchOptions:
         object.__setattr__(self, "kernels", _paths("kernels", self.kernels))
         priors = tuple(map(pack_folder, _paths("priors", self.priors)))
         object.__setattr__(self, "priors", priors)
+        if isinstance(self.sizes, Iterator):  # it is read more than once
+            object.__setattr__(self, "sizes", tuple(self.sizes))
+        plain_numbers(self)
+
+
+def plain_numbers(options: Any) -> None:
+    """Turn numpy's numbers among frozen options into Python's, which `run.json` can hold."""
+    for each in fields(options):
+        given = getattr(options, each.name)
+        if isinstance(given, Real) and not isinstance(given, bool):
+            plain = int(given) if isinstance(given, Integral) else float(given)
+            object.__setattr__(options, each.name, plain)
+
+
+def check_kinds(options: Any, apart: Collection[str]) -> None:
+    """Refuse options of a wrong type, and numbers out of range.
+
+    Args:
+        options: a data class.
+        apart: names of those that are checked elsewhere.
+
+    Raises:
+        UsageError: with the first mistake.
+    """
+    for name, hint in get_type_hints(type(options)).items():
+        given = getattr(options, name)
+        if given is None or name in apart:
+            continue
+        kind, words = KINDS[hint]
+        if not isinstance(given, kind) or isinstance(given, bool) != (kind is bool):
+            raise UsageError(f"{name}: must be {words}, got {given!r}")
+        low, high = RANGES.get(name, (-math.inf, math.inf))
+        if isinstance(given, float) and not math.isfinite(given):
+            raise UsageError(f"{name}: must be a finite number, got {given}")
+        if name in TIME_LIMITS and given <= 0:
+            raise UsageError(f"{name}: must be above 0, got {given}")
+        if name in RANGES and not low <= given <= high:
+            limit = f"at least {low}" if given < low else f"at most {high}"
+            raise UsageError(f"{name}: must be {limit}, got {given}")
 
 
 def check_options(options: SearchOptions) -> None:
@@ -122,13 +171,7 @@ def check_options(options: SearchOptions) -> None:
     Raises:
         UsageError: with the first mistake.
     """
-    for name, hint in get_type_hints(SearchOptions).items():
-        given = getattr(options, name)
-        if given is None or name in CHECKED_APART:
-            continue
-        kind, words = KINDS[hint]
-        if not isinstance(given, kind) or isinstance(given, bool) != (kind is bool):
-            raise UsageError(f"{name}: must be {words}, got {given!r}")
+    check_kinds(options, CHECKED_APART)
     if options.sampler is not None:
         check_sampler(options.sampler)
         if is_own(options.sampler):
@@ -171,8 +214,6 @@ def check_options(options: SearchOptions) -> None:
             raise UsageError(f"{option}: {unknown('word', value, known)}")
     if options.objective == ENERGY and not options.observers and not options.resume:
         raise UsageError("objective: energy needs a meter: --observe nvml (NVIDIA) or rapl (CPU)")
-    if options.seed is not None and options.seed < 0:
-        raise UsageError(f"seed: must be at least 0, got {options.seed}")
 
 
 def _paths(name: str, given: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
+from numbers import Integral
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,8 +100,8 @@ def tune(
     try:
         asked = TuneOptions(
             problems=problems,
-            calls=None if calls is None else Path(calls),
-            folder=Path(folder),
+            calls=None if calls is None else _path("calls", calls),
+            folder=_path("folder", folder),
             seconds=seconds,
             **options,
         )
@@ -118,10 +120,13 @@ def train(*runs: RunLike, seed: int = 0) -> BoostedModel:
         NoCorrectConfigError: when no measurement succeeded.
     """
     from mltune.cost_model import fit
+    from mltune.tuning.search_options import MOST_SEED
     from mltune.workflow.recorded import read_runs
 
+    if not isinstance(seed, Integral) or not 0 <= seed <= MOST_SEED:
+        raise UsageError(f"train: seed must be from 0 to {MOST_SEED}, got {seed!r}")
     recorded = read_runs(_folders(runs))
-    return fit(recorded.measurements, recorded.device, seed=seed)
+    return fit(recorded.measurements, recorded.device, seed=int(seed))
 
 
 def distil(
@@ -144,12 +149,14 @@ def distil(
     """
     from mltune.workflow.distil import DistilOptions, distil_runs
 
+    if not isinstance(max_kernels, Integral):
+        raise UsageError(f"distil: max_kernels must be a whole number, got {max_kernels!r}")
     with tempfile.TemporaryDirectory() as scratch:
         options = DistilOptions(
             runs=_folders(runs),
-            output=Path(scratch) if output is None else Path(output),
-            method=method,
-            max_kernels=max_kernels,
+            output=Path(scratch) if output is None else _path("output", output),
+            method=str(method),
+            max_kernels=int(max_kernels),
         )
         return distil_runs(options, ignore_progress).selector
 
@@ -181,8 +188,10 @@ def export(
 
     if isinstance(selector, str) or not isinstance(selector, Sequence):
         selector = [selector]
-    chosen = [Path(each) if isinstance(each, str) else each for each in selector]
-    return export_selectors(chosen, language, Path(folder), name=name).files
+    chosen = [_path_or_selector(each) for each in selector]
+    if not chosen:
+        raise UsageError("export: needs a selector, got none")
+    return export_selectors(chosen, str(language), _path("folder", folder), name=name).files
 
 
 def report(run: RunLike, output: str | Path | None = None) -> Path:
@@ -198,10 +207,35 @@ def report(run: RunLike, output: str | Path | None = None) -> Path:
     from mltune.workflow.report import report as write_report
 
     (folder,) = _folders((run,))
-    return write_report(folder, None if output is None else Path(output), ignore_progress).path
+    page = None if output is None else _path("output", output)
+    return write_report(folder, page, ignore_progress).path
 
 
 def _folders(runs: Sequence[RunLike]) -> tuple[Path, ...]:
     if not runs:
         raise UsageError("needs a run: an open one, or its folder")
+    given: Sequence[Any] = runs
+    if wrong := [each for each in given if not isinstance(each, Run | str | PathLike)]:
+        hint = "; give several as (*runs)" if isinstance(wrong[0], Sequence) else ""
+        kind = type(wrong[0]).__name__
+        raise UsageError(f"needs a run: an open one, or its folder, got {kind}{hint}")
     return tuple(run.folder if isinstance(run, Run) else Path(run) for run in runs)
+
+
+def _path_or_selector(given: Any) -> Path | Selector:
+    from mltune.selector import Selector
+
+    if isinstance(given, Selector):
+        return given
+    if isinstance(given, str | PathLike):
+        return Path(given)
+    raise UsageError(
+        f"export: needs a selector, as `mltune.distil` returns it, or its path, "
+        f"got {type(given).__name__}"
+    )
+
+
+def _path(what: str, given: Any) -> Path:
+    if isinstance(given, str | PathLike):
+        return Path(given)
+    raise UsageError(f"{what}: must be a path, got {given!r}")

@@ -22,6 +22,7 @@ from mltune.run.host import Host
 from mltune.shell import command
 from mltune.space.shipped import AUTO
 from mltune.tuning.progress import Show
+from mltune.tuning.search_options import check_kinds, plain_numbers
 from mltune.unknown import unknown
 from mltune.workflow.chosen_spaces import check_spaces
 from mltune.workflow.run_setup import Note
@@ -62,6 +63,9 @@ class TuneOptions:
     resume: bool = False
     dry_run: bool = False
 
+    def __post_init__(self) -> None:
+        plain_numbers(self)
+
 
 def tune(options: TuneOptions, show: Show, note: Note) -> TuneResult:
     """Plan, search each problem type, distil, compare, and write a library and a report.
@@ -79,6 +83,7 @@ def tune(options: TuneOptions, show: Show, note: Note) -> TuneResult:
         NoCorrectConfigError: when no kernel was right.
         MltuneError: when something cannot be written.
     """
+    check_kinds(options, {"calls", "folder"})
     begin = _resumed if options.resume else _begun
     state, entry = begin(options)
     for line in plan_lines(state, entry.info):
@@ -109,7 +114,7 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
         raise UsageError("--sizes: cannot go with --for, which names the sizes")
     contractions = parse_problem_types(options.problems) if options.problems else ()
     check_gemms(contractions)
-    spaces = options.space or (AUTO,)
+    spaces = tuple(options.space or (AUTO,))
     check_spaces(spaces)
     calls = None if options.calls is None else read_calls(options.calls, contractions)
     if was_tuned:
@@ -136,8 +141,8 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
         model=entry.info.model,
         seed=options.seed or 0,
         spaces=spaces,
-        against=against,
-        languages=options.languages or _languages(parts),
+        against=tuple(against),
+        languages=tuple(options.languages or _languages(parts)),
         parts=parts,
         left_out=left_out,
     )
@@ -181,8 +186,8 @@ def _resumed(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
     return replace(
         state,
         seconds=options.seconds or state.seconds,
-        against=options.against or state.against,
-        languages=options.languages or state.languages,
+        against=tuple(options.against or state.against),
+        languages=tuple(options.languages or state.languages),
     ), entry
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from argparse import ArgumentTypeError
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -10,6 +12,7 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 
+from mltune.cli.parser import seed
 from mltune.errors import UsageError
 from mltune.problem import Size
 from mltune.run.run_info import RunInfo, SearchedSpace
@@ -19,6 +22,7 @@ from mltune.tuning.resumed_run import check_resumed, newest_run
 from mltune.tuning.search_options import (
     CHECKED_APART,
     KINDS,
+    MOST_SEED,
     NO_PRIORS,
     UNLIMITED_BUDGET,
     SearchOptions,
@@ -94,6 +98,13 @@ def test_sizes_that_do_not_fit_the_problem_are_refused(info: RunInfo) -> None:
         ({"sizes": "8x"}, "8x"),
         ({"storage": "here"}, "storage: 'here' is no URL"),
         ({"seed": -1}, "seed: must be at least 0, got -1"),
+        ({"seed": 2**31}, "seed: must be at most 2147483647, got 2147483648"),
+        ({"budget": 0}, "budget: must be at least 1, got 0"),
+        ({"patience": 0}, "patience: must be at least 1, got 0"),
+        ({"rest_seconds": -1}, "rest_seconds: must be at least 0, got -1"),
+        ({"time_limit_seconds": 0}, "time_limit_seconds: must be above 0, got 0"),
+        ({"time_limit_seconds": math.nan}, "time_limit_seconds: must be a finite number, got nan"),
+        ({"alpha": math.inf}, "alpha: must be a finite number, got inf"),
         ({"budget": "5"}, "budget: must be a whole number, got '5'"),
         ({"time_limit_seconds": "5"}, "time_limit_seconds: must be a number, got '5'"),
         ({"device": 5}, "device: must be text, got 5"),
@@ -131,8 +142,27 @@ def test_python_may_give_text_and_tuples() -> None:
         NO_PRIORS,
         (Path("mine.json"),),
     )
-    for sizes in ("8x16x8", ["8x16x8"], [(8, 16, 8)], [Size((8, 16, 8))]):
+    once = SearchOptions(sizes=(size for size in [(8, 16, 8)]))  # type: ignore[arg-type]
+    check_options(once)
+    assert once.sizes is not None
+    for sizes in (once.sizes, "8x16x8", ["8x16x8"], [(8, 16, 8)], [Size((8, 16, 8))]):
         assert asked_sizes(sizes) == (Size((8, 16, 8)),)
+
+
+def test_numpys_numbers_become_pythons_which_json_can_hold() -> None:
+    given: dict[str, Any] = {"seed": np.int64(3), "budget": np.uint8(5), "alpha": np.float32(0.5)}
+    asked = SearchOptions(**given, run_timeout_seconds=np.float64(2))
+
+    check_options(asked)
+    numbers = (asked.seed, asked.budget, asked.alpha, asked.run_timeout_seconds)
+    assert numbers == (3, 5, 0.5, 2.0)
+    assert [type(each) for each in numbers] == [int, int, float, float]
+
+
+def test_the_largest_seed_is_that_of_the_command_line() -> None:
+    assert seed(str(MOST_SEED)) == MOST_SEED
+    with pytest.raises(ArgumentTypeError):
+        seed(str(MOST_SEED + 1))
 
 
 def test_the_family_of_a_space_must_be_known() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
@@ -28,6 +29,29 @@ from mltune.workflow.python import distil as mltune_distil
         (lambda: mltune.tune("sgemm_nn", speed=9), r"^tune: .* argument 'speed'"),
         (lambda: mltune.tune(), "^tune: needs --for CALLS.csv, or --problems"),
         (lambda: mltune.tune("gemm"), "unknown 'gemm'"),
+        (lambda: mltune.tune(["sgemm"]), r"^problems: must be text, got \['sgemm'\]$"),  # type: ignore[arg-type]
+        (lambda: mltune.tune("sgemm", seconds="10m"), "^seconds: must be a number, got '10m'"),  # type: ignore[arg-type]
+        (lambda: mltune.tune("sgemm", seconds=math.nan), "^seconds: must be a finite number"),
+        (lambda: mltune.tune("sgemm", seconds=-1), "^seconds: must be above 0, got -1"),
+        (lambda: mltune.tune("sgemm", languages="json"), "^languages: must be a list of words"),
+        (lambda: mltune.tune("sgemm", folder=5), "^folder: must be a path, got 5"),  # type: ignore[arg-type]
+        (lambda: mltune.search(budget=0), "^budget: must be at least 1, got 0"),
+        (
+            lambda: mltune.Objective(rest_seconds=math.nan),
+            "^rest_seconds: must be a finite number",
+        ),
+        (
+            lambda: mltune.train("no-such-run", seed=-1),
+            "^train: seed must be from 0 to 2147483647",
+        ),
+        (
+            lambda: mltune.distil(["run"]),  # type: ignore[arg-type]
+            r"^needs a run: .*, got list; give several as \(\*runs\)",
+        ),
+        (lambda: mltune.report(None), "^needs a run: an open one, or its folder, got NoneType$"),  # type: ignore[arg-type]
+        (lambda: mltune.distil("run", max_kernels=2.5), "max_kernels must be a whole number"),  # type: ignore[arg-type]
+        (lambda: mltune.export(None, "c", "out"), "^export: needs a selector, .* got NoneType"),  # type: ignore[arg-type]
+        (lambda: mltune.export([], "c", "out"), "^export: needs a selector, got none"),
         (lambda: mltune.train(), "needs a run"),
         (lambda: mltune.distil(), "needs a run"),
         (lambda: mltune.train("no-such-run"), "no-such-run"),
