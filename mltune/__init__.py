@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, overload
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mltune import errors as errors
     from mltune.runtime import TunedGemm, TunedSet
     from mltune.search.guided import GuidedSampler as GuidedSampler
     from mltune.selector import Selector
@@ -41,7 +42,21 @@ _PLACES = {
     "train": "mltune.workflow.python",
     "tune": "mltune.workflow.python",
 }
-_PACKAGES = ("distil", "export", "report", "search")  # these can be called
+_PACKAGES = ("distil", "errors", "export", "report", "search")  # all but errors can be called
+
+__all__ = [
+    "GuidedSampler",
+    "Objective",
+    "create_study",
+    "distil",
+    "errors",
+    "export",
+    "load",
+    "report",
+    "search",
+    "train",
+    "tune",
+]
 
 
 @overload
@@ -49,11 +64,11 @@ def load(
     selector: Selector, *, learn: str | Path | None = None, device: str | None = None
 ) -> TunedGemm: ...
 @overload
-def load(selector: Sequence[str | Path | Selector], *, device: str | None = None) -> TunedSet: ...
-@overload
 def load(
     selector: str | Path, *, learn: str | Path | None = None, device: str | None = None
 ) -> Any: ...
+@overload
+def load(selector: Sequence[str | Path | Selector], *, device: str | None = None) -> TunedSet: ...
 
 
 def load(
@@ -82,7 +97,8 @@ def load(
 
     Raises:
         mltune.errors.UsageError: when there is no readable selector, two are for one problem type,
-            or `learn` names another kind of file.
+            `learn` names another kind of file, or an
+            argument has a wrong type.
     """
     from mltune.errors import UsageError
     from mltune.runtime import load as load_runtime
@@ -90,6 +106,10 @@ def load(
     from mltune.selector import Selector
     from mltune.selector.pack import find_set
 
+    if not isinstance(device, str | None):
+        raise UsageError(f"load: device must be text such as '0:0', got {type(device).__name__}")
+    if not isinstance(learn, str | Path | None):
+        raise UsageError(f"load: learn must be a path, got {learn!r}")
     several: Sequence[Any] = ()
     name = ""
     if not isinstance(selector, str | Path | Selector):
@@ -119,4 +139,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PLACES, *_PACKAGES})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

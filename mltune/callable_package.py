@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -12,8 +14,22 @@ _INTERFACE = "mltune.workflow.python"
 
 class _Callable(ModuleType):
     def __call__(self, *given: Any, **named: Any) -> Any:
-        function = getattr(importlib.import_module(_INTERFACE), self.__name__.rpartition(".")[2])
-        return function(*given, **named)
+        return self._function(*given, **named)
+
+    @property
+    def _function(self) -> Callable[..., Any]:
+        function: Callable[..., Any] = getattr(
+            importlib.import_module(_INTERFACE), self.__name__.rpartition(".")[2]
+        )
+        return function
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self._function)
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]  # for `help` and notebooks
+        return self._function.__doc__
 
 
 def make_callable(package: str) -> None:

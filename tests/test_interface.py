@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pydoc
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pyopencl.array as cl_array
 import pytest
 
 import mltune
+import mltune.workflow.python
 from mltune.device import choose
 from mltune.device.opencl.listing import driver_device
 from mltune.errors import UsageError
@@ -99,7 +102,7 @@ def test_the_later_stages_take_a_folder_or_a_run(searched: Path, tmp_path: Path)
 
     assert model is not None
     assert (tmp_path / "selector.json").exists()
-    assert mltune.load(tmp_path / "selector.json").selector == again
+    assert mltune.load(str(tmp_path / "selector.json")).selector == again
     assert page == tmp_path / "report.html"
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
@@ -226,6 +229,28 @@ def test_a_package_is_a_function_too(order: str) -> None:
 @pytest.mark.parametrize("name", ["distil", "export", "report", "search"])
 def test_each_stage_can_be_called(name: str) -> None:
     assert callable(getattr(mltune, name))
+
+
+@pytest.mark.parametrize("name", ["distil", "export", "report", "search"])
+def test_help_shows_the_function_of_a_package(name: str) -> None:
+    package, function = getattr(mltune, name), getattr(mltune.workflow.python, name)
+
+    assert signature(package) == signature(function)
+    assert package.__doc__ == function.__doc__
+    assert function.__doc__.partition("\n")[0] in pydoc.render_doc(package)
+
+
+def test_a_star_import_gives_the_interface_and_nothing_else() -> None:
+    said = python(
+        "import mltune\n"
+        "mltune.errors.UsageError\n"
+        "names = {}\n"
+        "exec('from mltune import *', names)\n"
+        "print(sorted(set(names) - {'__builtins__'}) == sorted(mltune.__all__))\n"
+        "print([name for name in dir(mltune) if name[0] != '_'] == sorted(mltune.__all__))"
+    )
+
+    assert said.split() == ["True", "True"]
 
 
 def test_every_name_of_the_interface_is_there() -> None:

@@ -61,6 +61,8 @@ from mltune.workflow.python import distil as mltune_distil
         (lambda: mltune.export("nvidia-h200/sgemm", "cobol", "out"), "unknown language 'cobol'"),
         (lambda: mltune.load("no-such-selector"), "no-such-selector"),
         (lambda: mltune.load(None), "^load: expected a selector, .* got NoneType"),  # type: ignore[call-overload]
+        (lambda: mltune.load("no", device=0), "^load: device must be text such as '0:0', got int"),  # type: ignore[call-overload]
+        (lambda: mltune.load("no", learn=True), "^load: learn must be a path, got True"),  # type: ignore[call-overload]
         (lambda: mltune.load([5]), "^load: expected a selector, .* got int"),  # type: ignore[list-item]
     ],
 )
