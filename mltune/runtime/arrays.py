@@ -120,7 +120,7 @@ def are_on_device(given: Sequence[Any], where: str) -> bool:
     """Whether a, b and others are pyopencl's arrays; False if they are numpy's.
 
     Raises:
-        UsageError: when they are not all of one kind, or a has no queue.
+        UsageError: when they are not all of one kind, a has no queue, or one is masked.
     """
     if all(isinstance(each, cl_array.Array) for each in given):
         if given[0].queue is None:
@@ -129,6 +129,8 @@ def are_on_device(given: Sequence[Any], where: str) -> bool:
     if not all(isinstance(each, np.ndarray) for each in given):
         kinds = " and ".join(type(each).__name__ for each in given)
         raise UsageError(f"{where}: a and b must both be numpy or pyopencl arrays, got {kinds}")
+    if any(isinstance(each, np.ma.MaskedArray) for each in given):
+        raise UsageError(f"{where}: masks have no effect; say a.filled(0) for masked arrays")
     return False
 
 

@@ -87,6 +87,7 @@ class TunedGemm:
         if [kernel.name for kernel in kernels] != names:
             raise UsageError(f"tuned GEMM: expected the kernels {names}")
         self._selector = selector
+        self._learn = learn
         self._learner = None if learn is None else Learner(selector, learn)
         self._kernels = tuple(kernels)
         self._name = name or problem_type_name(selector.contraction)
@@ -97,6 +98,11 @@ class TunedGemm:
         self._lock = threading.Lock()
         self._here: dict[int, Here] = {}
         self._copies = Copies(self._name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let other processes have it, such as joblib's; each builds the kernels again."""
+        make = partial(TunedGemm, name=self._name, speeds=self._speeds, device=self._device)
+        return make, (self._selector, self._kernels, self._learn)
 
     def __repr__(self) -> str:
         name = problem_type_name(self._selector.contraction)
@@ -310,6 +316,12 @@ class TunedGemm:
             except GemmError as error:
                 raise UsageError(str(error)) from error
             except cl.Error as error:
+                given = {"a": a, "b": b, "c": c, "bias": bias}
+                for name, array in given.items():
+                    if array is not None and array.context != queue.context:
+                        raise UsageError(
+                            f"{self!r}: {name} must be of the queue's context, got another one"
+                        ) from error
                 reason = str(error).strip().partition("\n")[0]
                 raise MltuneError(self._failure(queue.device, reason)) from error
 

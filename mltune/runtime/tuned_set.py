@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,9 @@ class TunedSet:
             ways = self._ways.setdefault(np.dtype(contraction.precision.dtype), [])
             ways += [_Way(each, way) for way in each.ways]
         self._copies = Copies(self._name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(TunedSet, name=self._name), (tuple(self._tuned.values()),)
 
     def __repr__(self) -> str:
         return f"<TunedSet {self._name}: {', '.join(self._tuned)}>"
@@ -165,6 +169,14 @@ class TunedSet:
         wrong = [type(each).__name__ for each in given if not isinstance(each, cl_array.Array)]
         if wrong:
             raise UsageError(f"{self._name}: arrays must be pyopencl's, got {wrong[0]}")
+        for what, value, kind, words in (
+            ("queue", queue, cl.CommandQueue, "a pyopencl command queue"),
+            ("wait_for", wait_for, Iterable | None, "a sequence of events such as [event]"),
+        ):
+            if not isinstance(value, kind):
+                raise UsageError(
+                    f"{self._name}: {what} must be {words}, got {type(value).__name__}"
+                )
         way = self._best(given)
         if misses(way.orders, [orders(each) for each in given]):
             raise UsageError(f"{self._name}: {self._lacking(given)}")

@@ -1,4 +1,5 @@
 import logging
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -135,6 +136,26 @@ def test_wrong_arguments_are_usage_errors(queue: cl.CommandQueue, selector: Sele
     a = cl_array.zeros(queue, (3, 3), "float64")
     with pytest.raises(UsageError, match=r"^sgemm_nn: a must be float32, got float64$"):
         _tuned(gemm(Precision.SINGLE)).gemm(queue, a, a)
+
+
+def test_arrays_of_another_context_are_named(queue: cl.CommandQueue) -> None:
+    a = cl_array.zeros(queue, (3, 3), "float32")
+    other = cl.CommandQueue(cl.Context([queue.device]))
+    b = cl_array.zeros(other, (3, 3), "float32")
+    with pytest.raises(UsageError, match=r"b must be of the queue's context, got another one$"):
+        _tuned(gemm(Precision.SINGLE))(a, b)
+
+
+def test_other_processes_learn_into_the_same_file(selector: Selector, tmp_path: Path) -> None:
+    learned = tmp_path / "learned.json"
+    tuned = mltune.load(selector, learn=learned)
+
+    sent = pickle.loads(pickle.dumps(tuned))
+
+    assert (sent.name, sent.selector, sent.kernels) == (tuned.name, selector, tuned.kernels)
+    learned.write_text("another program's")
+    with pytest.raises(UsageError, match=r"learned\.json"):
+        pickle.loads(pickle.dumps(tuned))
 
 
 def test_a_kernel_that_does_not_build_is_one_line(

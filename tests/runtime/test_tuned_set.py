@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import logging
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from mltune.device import DeviceEntry, choose
 from mltune.errors import NoDeviceError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import parse_problem_type
-from mltune.runtime import TunedGemm, TunedSet, tuned_gemm
+from mltune.runtime import TunedGemm, TunedSet, load_set, tuned_gemm
 from mltune.selector import Leaf, PortfolioKernel, Selector
 from mltune.selector.json import write_selector
 from mltune.space.config import Config
@@ -258,12 +260,41 @@ def test_what_is_not_held_is_one_line_with_what_to_do(queue: cl.CommandQueue) ->
          "computes with float16, float32, float64, complex64, complex128, got int64"),
         (np.zeros((3, 5, 6), "float32"), np.zeros((2, 6, 7), "float32"),
          "batches must be of one length, got (3, 5, 6) and (2, 6, 7)"),
+        (np.ma.masked_array(half), half,
+         "masks have no effect; say a.filled(0) for masked arrays"),
         (a, half, "a and b must both be numpy or pyopencl arrays, got Array and ndarray"),
     ]  # fmt: skip
     for x, y, message in cases:
         with pytest.raises(UsageError) as caught:
             held(x, y)
         assert str(caught.value) == f"tuned GEMMs: {message}"
+
+
+@pytest.mark.parametrize("batch", [0, 2])
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"queue": None}, "queue must be a pyopencl command queue, got NoneType"),
+        ({"wait_for": 5}, r"wait_for must be a sequence of events such as \[event\], got int"),
+    ],
+)
+def test_wrong_arguments_for_a_batch_are_one_line(
+    queue: cl.CommandQueue, batch: int, wrong: dict[str, Any], words: str
+) -> None:
+    a = cl_array.zeros(queue, (batch, 4, 4), "float32")
+    with pytest.raises(UsageError, match=f"^tuned GEMMs: {words}$"):
+        tuned("sgemm_nn").gemm(**{"queue": queue, "a": a, "b": a, **wrong})
+
+
+def test_other_processes_may_have_a_set(tmp_path: Path) -> None:
+    held = load_set([selector("sgemm_nn"), selector("dgemm_nt")], name="mine", device="0:0")
+
+    sent = pickle.loads(pickle.dumps(held))
+
+    assert repr(sent) == repr(held)
+    assert sent["dgemm_nt"].selector == held["dgemm_nt"].selector
+    x = np.eye(4, dtype="float64")
+    assert (copy.deepcopy(held)(x, x.T) == x).all()
 
 
 @pytest.mark.device
