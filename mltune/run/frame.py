@@ -10,6 +10,9 @@ from mltune.measurement.measurement import Measurement
 if TYPE_CHECKING:
     import pandas as pd
 
+_WHOLE = ("trial", "m", "n", "k", "batch", "samples")
+_TEXT = ("phase", "status", "family", "kernel", "message")
+
 
 def to_frame(measurements: Sequence[Measurement]) -> pd.DataFrame:
     """Make a table with a row for each measurement; the index is the id.
@@ -48,6 +51,8 @@ def to_frame(measurements: Sequence[Measurement]) -> pd.DataFrame:
         },
         index=pd.Index([row.id for row in measurements], name="id"),
     )
+    if frame.empty:  # else pandas takes all columns for numbers
+        frame = frame.astype({**dict.fromkeys(_WHOLE, "int64"), **dict.fromkeys(_TEXT, "str")})
     observed = pd.DataFrame([dict(row.observed) for row in measurements], index=frame.index)
     configs = pd.DataFrame([dict(row.config) for row in measurements], index=frame.index)
     taken = {*frame, *observed}

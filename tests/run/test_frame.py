@@ -74,6 +74,16 @@ def test_no_measurements_are_an_empty_table_with_the_same_columns(make: Make) ->
     assert "seconds_median" in empty
 
 
+def test_the_columns_of_an_empty_table_have_the_usual_types(make: Make) -> None:
+    empty, usual = to_frame([]), to_frame([make()])
+
+    names = [name for name in empty if name not in ("compile_cached", "timestamp")]
+    assert {name: empty[name].dtype for name in names} == {
+        name: usual[name].dtype for name in names
+    }
+    assert list(empty[empty["phase"].str.startswith("final")]["message"].str.len()) == []
+
+
 def test_a_shipped_run_gives_its_measurements() -> None:
     with Run.open(SHIPPED) as run:
         frame, rows = run.to_frame(), run.store.measurements()
