@@ -30,7 +30,22 @@ STATUS, MESSAGE, KERNEL = "status", "message", "kernel"
 Listener = Callable[[int, FrozenTrial], None]
 """Called with a run's trial and its number, whenever it has changed."""
 
-optuna.logging.set_verbosity(optuna.logging.WARNING)
+_MAKING = threading.Lock()
+
+
+def make_study(**given: Any) -> optuna.Study:
+    """Make or load a study without Optuna's line about it; all else that Optuna logs stays.
+
+    Args:
+        given: as `optuna.create_study` takes it.
+    """
+    with _MAKING:
+        level = optuna.logging.get_verbosity()
+        optuna.logging.set_verbosity(max(level, optuna.logging.WARNING))
+        try:
+            return optuna.create_study(**given)
+        finally:
+            optuna.logging.set_verbosity(level)
 
 
 class Proposal:

@@ -28,6 +28,7 @@ from sqlalchemy.pool import NullPool
 
 from mltune.errors import MltuneError
 from mltune.run.database import BUSY_SECONDS, describe, one_line_errors
+from mltune.tuning.study import make_study
 
 _LATE_SECONDS = 2.0
 """The delay of writing a change, by which readers are late, in addition to the time of writing."""
@@ -74,7 +75,7 @@ class StudyWriter:
             self._storage = optuna.storages.RDBStorage(
                 url.render_as_string(hide_password=False), engine_kwargs=_engine_options(url)
             )
-            study = optuna.create_study(
+            study = make_study(
                 storage=self._storage,
                 study_name=name,
                 direction=StudyDirection.MINIMIZE,

@@ -28,7 +28,7 @@ from mltune.tuning.search_options import (
 )
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.stop_reason import AHEAD, StopReason, gain_to_json
-from mltune.tuning.study import TuningStudy
+from mltune.tuning.study import TuningStudy, make_study
 from mltune.tuning.tuner import Tuner
 from mltune.workflow.recordings import read_any
 
@@ -131,8 +131,6 @@ def search_recorded(
         UsageError: when an option or a file is wrong.
         NoCorrectConfigError: when every proposed point had failed.
     """
-    import optuna
-
     from mltune.search.make import make_sampler
 
     name = sampler or DEFAULT_SAMPLER
@@ -143,7 +141,7 @@ def search_recorded(
     started = time.monotonic()
     space, known = _space(str(path), recording), [_read(prior, note) for prior in priors]
     made = make_sampler(name, space, seed or 0, priors=known, arguments=given)
-    study = _study(optuna.create_study(sampler=made), space)
+    study = _study(make_study(sampler=made), space)
     runner = RecordingRunner(recording)
     problems = (runner.problem,)
     evaluated: list[Config] = []

@@ -132,12 +132,11 @@ def sampler_of(info: RunInfo, space: SearchSpace, seed: int, note: Note) -> Conf
 
 def new_study(info: RunInfo, space: SearchSpace, seed: int, note: Note) -> TuningStudy:
     """Make a study in memory that drives a run; raises what `sampler_of` raises."""
-    import optuna
-
     from mltune.search.planned_sizes import PlannedSizesPruner
+    from mltune.tuning.study import make_study
 
     sampler = sampler_of(info, space, seed, note)
-    study = optuna.create_study(sampler=sampler, pruner=PlannedSizesPruner())
+    study = make_study(sampler=sampler, pruner=PlannedSizesPruner())
     return tuning_study(study, info, space)
 
 

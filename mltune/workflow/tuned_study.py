@@ -21,6 +21,7 @@ from mltune.search.planned_sizes import PlannedSizesPruner
 from mltune.tuning.local_tuning import LocalTuning
 from mltune.tuning.progress import Progress, Show, ignore_progress
 from mltune.tuning.queue import Job
+from mltune.tuning.study import make_study
 from mltune.tuning.study_writer import StudyWriter
 from mltune.tuning.trial import Trial
 from mltune.workflow.objective import Objective
@@ -73,7 +74,7 @@ def create_study(
         info = replace(info, sampler=type(sampler).__name__)
         sampler = made_feasible(objective.space, sampler, info.seed)
     name = study_name or objective.run.folder.name
-    made = optuna.create_study(
+    made = make_study(
         study_name=name, storage=storage, sampler=sampler, load_if_exists=storage is not None
     )
     pruner = pruner or PlannedSizesPruner()

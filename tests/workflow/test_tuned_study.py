@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,28 @@ def test_optimize_is_a_full_search(begin: Open) -> None:
     assert shown.user_attrs["sampler"] == "guided"
     assert study.best_params[FAMILY] == "tiled"
     assert study.best_value == min(trial.value for trial in seen if trial.value is not None)
+
+
+def test_only_studies_of_ones_own_say_what_they_do(begin: Open) -> None:
+    said: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger("optuna").addHandler(handler)
+    level = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.INFO)
+    try:
+        objective = begin()
+        create_study(objective).optimize(objective, n_trials=2)
+        assert said == []
+        optuna.create_study(study_name="mine").optimize(lambda trial: 1.0, n_trials=1)
+    finally:
+        optuna.logging.set_verbosity(level)
+        logging.getLogger("optuna").removeHandler(handler)
+
+    assert [line.split(" with ")[0] for line in said] == [
+        "A new study created in memory",
+        "Trial 0 finished",
+    ]
 
 
 def test_a_limit_or_stop_ends_the_trials_and_optimize_goes_on(begin: Open) -> None:
