@@ -138,11 +138,14 @@ class Objective:
             The geometric mean of its times over all sizes, in seconds; NaN if it failed.
 
         Raises:
-            optuna.TrialPruned: when the study's pruner stops the trial before all sizes are timed.
+            optuna.TrialPruned: when the study's pruner stops the trial before all sizes are timed,
+                or every config has been tried, which also ends the study's loop.
             UsageError: when the objective is closed, or the trial is not a running one.
             DeviceGoneError: when the device can no longer be used.
         """
         import optuna
+
+        from mltune.search.sampler import SpaceUsedUpError
 
         self.check_open()
         if not isinstance(trial, optuna.Trial):
@@ -152,7 +155,13 @@ class Objective:
             )
         # The runner's worker gives one answer at a time; a study's n_jobs are threads.
         with self._measuring:
-            return self._measure(trial)
+            try:
+                return self._measure(trial)
+            except SpaceUsedUpError as error:
+                if not trial.study._thread_local.in_optimize_loop:
+                    raise
+                trial.study.stop()
+                raise optuna.TrialPruned(str(error)) from error
 
     def _measure(self, trial: optuna.Trial) -> float:
         import optuna

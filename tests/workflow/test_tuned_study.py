@@ -15,6 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 from mltune.errors import UsageError
 from mltune.measurement import Phase
 from mltune.run.run import Run
+from mltune.search.sampler import SpaceUsedUpError
 from mltune.space.union import FAMILY
 from mltune.tuning.trial import Trial, group_trials
 from mltune.workflow.objective import Objective
@@ -302,6 +303,22 @@ def test_proposals_that_were_built_ahead_are_measured_by_the_next_optimize(begin
     assert sorted(trial.number for trial in trials) == list(range(CONFIGS))
     assert len({trial.config for trial in trials}) == CONFIGS
     assert not any(trial.state == TrialState.RUNNING for trial in study.trials)
+
+
+@pytest.mark.parametrize("loop", ["optuna's", "none"])
+def test_where_the_space_is_used_up_optunas_loop_ends(begin: Open, loop: str) -> None:
+    objective = begin(sizes="16x16x16")
+    study = create_study(objective)
+    study.optimize(objective, n_trials=CONFIGS - 1)
+    if loop == "none":
+        objective(study.ask())
+        with pytest.raises(SpaceUsedUpError, match="every config has been tried"):
+            objective(study.ask())
+        return
+    study.optimize(lambda trial: objective(trial), n_trials=50)
+
+    states = [trial.state for trial in study.trials]
+    assert states == [TrialState.COMPLETE] * CONFIGS + [TrialState.PRUNED]
 
 
 @pytest.mark.long
