@@ -44,6 +44,7 @@ def searched(space: str, tmp_path_factory: pytest.TempPathFactory, device_spec: 
         "sgemm_nn", QUICK_SIZES, device_spec, budget=TRIALS, space=space, folder=folder, samples=2
     )
     assert (result.trials, result.exit_code, result.run) == (TRIALS, 0, folder)
+    assert repr(result).endswith(f": {TRIALS} trials, 0 failed, {folder}>")
     return folder
 
 
@@ -100,7 +101,8 @@ def test_the_later_stages_take_a_folder_or_a_run(searched: Path, tmp_path: Path)
     again = mltune.distil(str(searched), output=tmp_path / "selector.json")
     page = mltune.report(searched, tmp_path / "report.html")
 
-    assert model is not None
+    assert repr(model).startswith("<BoostedModel sgemm_nn on ")
+    assert repr(again).startswith("<Selector sgemm_nn, ")
     assert (tmp_path / "selector.json").exists()
     assert mltune.load(str(tmp_path / "selector.json")).selector == again
     assert page == tmp_path / "report.html"

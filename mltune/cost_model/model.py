@@ -13,6 +13,7 @@ from mltune.cost_model.estimate import Estimate
 from mltune.cost_model.features import Encoder
 from mltune.cost_model.forest import Forest
 from mltune.cost_model.scores import Scores
+from mltune.counted import counted
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
 from mltune.problem import Problem
@@ -54,6 +55,10 @@ class BoostedModel:
     rows: int
     scores: Scores | None
     trained_with: str
+
+    def __repr__(self) -> str:  # one line: a forest is pages long
+        names, rows = ", ".join(self.problem_types), counted(self.rows, "measurement")
+        return f"<BoostedModel {names} on {self.device.name}, {rows}>"
 
     def __post_init__(self) -> None:
         known = len(self.encoder.names(self.device))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from mltune.counted import counted
 from mltune.errors import UsageError
-from mltune.problem import Contraction
+from mltune.problem import Contraction, problem_type_name
 from mltune.selector.features import (
     FEATURES,
     OTHER_FEATURES,
@@ -270,6 +271,10 @@ class Selector:
     _by_tree: tuple[Choice, ...] = field(init=False, repr=False, compare=False, hash=False)
     rule: Rule = field(init=False, repr=False, compare=False, hash=False)
     _expected: Rule = field(init=False, repr=False, compare=False, hash=False)
+
+    def __repr__(self) -> str:  # one line: a tree is pages long
+        name = problem_type_name(self.contraction)
+        return f"<Selector {name}, {counted(len(self.portfolio), 'kernel')}>"
 
     def __post_init__(self) -> None:
         if not self.portfolio:

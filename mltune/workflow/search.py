@@ -103,6 +103,10 @@ class SearchResult:
     expected_gain: ExpectedGain | None = None
     gain: Gain = field(default_factory=Gain)
 
+    def __repr__(self) -> str:  # one line: the run's options alone are pages long
+        trials = f"{counted(self.trials, 'trial')}, {self.failed} failed"
+        return f"<SearchResult {self.problem} on {self.info.device.name}: {trials}, {self.run}>"
+
     @property
     def best(self) -> tuple[Measurement, ...]:
         """The chosen config's measurement on every size."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mltune.counted import counted
 from mltune.device_info import DeviceInfo
 from mltune.shell import command, is_preloadable
 from mltune.workflow.distil import DistilResult
@@ -93,6 +94,10 @@ class TuneResult:
     seconds: float = 0.0
     interrupted: bool = False
     stopped: str = ""
+
+    def __repr__(self) -> str:  # one line: each selector has a tree
+        tuned = counted(len(self.tuned), "problem type")
+        return f"<TuneResult on {self.device.name}: {tuned}, {self.folder}>"
 
     @property
     def exit_code(self) -> int:

@@ -79,3 +79,9 @@ def test_each_language_has_one_command() -> None:
         "pip install tuned/library/python/*/",
         "ls tuned/library/rust/sgemm_nn",
     ]
+
+
+def test_a_notebook_shows_one_line() -> None:
+    assert repr(TuneResult(folder=Path("tuned"), state=STATE, device=CPU)) == (
+        f"<TuneResult on {CPU.name}: 0 problem types, tuned>"
+    )
