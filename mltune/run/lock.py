@@ -32,9 +32,11 @@ class FolderLock:
         except BlockingIOError:
             holder = os.read(self._file, 32).decode("ascii", "replace").strip()
             self.close()
+            advice = "; wait until it ends, or give another --run"
+            if holder == str(os.getpid()):
+                advice = ", which is this one; close the objective or the run that has it"
             raise UsageError(
-                f"{folder}: in use by process {holder or 'unknown'}; "
-                "wait until it ends, or give another --run"
+                f"{folder}: in use by process {holder or 'unknown'}{advice}"
             ) from None
         except OSError as error:
             self.close()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
+import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -111,10 +113,13 @@ class Objective:
     def _open(self, options: SearchOptions, note: Note, opening: Opening | None = None) -> None:
         check_options(options)
         self.note = note
-        self._closed = False
+        self.options = options
         self._measuring = threading.Lock()
         begin = _resume if options.resume else _begin
         self.run, self.runner, self.space = begin(options, opening)
+        # A notebook that runs a cell again loses an objective without closing it.
+        self._release = weakref.finalize(self, _release, self.runner, self.run, os.getpid())
+        self._release.atexit = False
         if shipped := describe(self.info.priors):
             note(shipped)
         before = from_records(self.info, self.run.store.measurements())
@@ -209,7 +214,7 @@ class Objective:
         Raises:
             UsageError: when it is closed.
         """
-        if self._closed:
+        if not self._release.alive:
             raise UsageError(
                 f"Objective: is closed; Objective(folder={str(self.run.folder)!r}, resume=True) "
                 "opens its run again"
@@ -221,16 +226,19 @@ class Objective:
 
     def close(self) -> None:
         """Release the device and the run folder; a second call does nothing."""
-        if not self._closed:
-            self._closed = True
-            self.runner.close()
-            self.run.close()
+        self._release()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _release(runner: WorkerRunner, run: Run, process: int) -> None:
+    if os.getpid() == process:  # a fork has a copy of the objective, but no worker of its own
+        runner.close()
+        run.close()
 
 
 def _begin(

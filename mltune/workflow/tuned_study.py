@@ -21,6 +21,7 @@ from mltune.search.planned_sizes import PlannedSizesPruner
 from mltune.tuning.local_tuning import LocalTuning
 from mltune.tuning.progress import Progress, Show, ignore_progress
 from mltune.tuning.queue import Job
+from mltune.tuning.search_options import trials_asked
 from mltune.tuning.study import make_study
 from mltune.tuning.study_writer import StudyWriter
 from mltune.tuning.trial import Trial
@@ -130,6 +131,7 @@ class TunedStudy(optuna.Study):
 
         Any other function runs in Optuna's own loop. For the arguments see
         `optuna.Study.optimize`. One device measures one trial at a time, so `n_jobs` is 1.
+        Budget and time limit that are left out are the objective's; so is the patience.
 
         Raises:
             UsageError: when `n_jobs` is another number, or the objective is closed.
@@ -161,11 +163,17 @@ class TunedStudy(optuna.Study):
                     callback(self, frozen)
 
         self.tuning.catch_up()
-        budget = self._objective.info.budget if n_trials is None else self.tuning.trials + n_trials
+        options = self._objective.options
+        budget = trials_asked(options, self._objective.info)
+        if n_trials is not None:
+            budget = self.tuning.trials + n_trials
+        limit = options.time_limit_seconds if timeout is None else timeout
         with ExitStack() as stack:
             show = stack.enter_context(Bar()) if show_progress_bar else ignore_progress
             stack.callback(self._objective.note_numbers)
-            self.tuning.search(budget, timeout, show=show, after_trial=after_trial)
+            self.tuning.search(
+                budget, limit, patience=options.patience, show=show, after_trial=after_trial
+            )
             self.tuning.measure_leaders(show)
 
     def expected_gain(self, trials: int) -> ExpectedGain | None:

@@ -28,7 +28,8 @@ def test_a_second_holder_is_told_who_the_first_is(tmp_path: Path) -> None:
         FolderLock(tmp_path)
 
     assert str(refused.value) == (
-        f"{tmp_path}: in use by process {os.getpid()}; wait until it ends, or give another --run"
+        f"{tmp_path}: in use by process {os.getpid()}, which is this one; "
+        "close the objective or the run that has it"
     )
     lock.close()
     lock.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,11 +16,14 @@ from optuna.trial import FrozenTrial, TrialState
 from mltune.errors import UsageError
 from mltune.measurement import Phase
 from mltune.run.run import Run
+from mltune.runner.process import WorkerDiedError
 from mltune.search.sampler import SpaceUsedUpError
 from mltune.space.union import FAMILY
+from mltune.tuning.search_options import UNLIMITED_BUDGET
 from mltune.tuning.trial import Trial, group_trials
 from mltune.workflow.objective import Objective
 from mltune.workflow.tuned_study import create_study
+from tests.patience import PATIENCE_SECONDS
 from tests.quick import QUICK_SPACE
 from tests.sessions import session_spec
 
@@ -106,6 +110,47 @@ def test_optimize_is_a_full_search(begin: Open) -> None:
     assert shown.user_attrs["sampler"] == "guided"
     assert study.best_params[FAMILY] == "tiled"
     assert study.best_value == min(trial.value for trial in seen if trial.value is not None)
+
+
+def test_limits_of_the_objective_hold_where_none_is_given(
+    begin: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def note(
+        _: object, budget: int, limit: float | None, *, patience: int | None, **__: Any
+    ) -> None:
+        asked.append((budget, limit, patience))
+
+    monkeypatch.setattr("mltune.tuning.local_tuning.LocalTuning.search", note)
+    objective = begin(time_limit_seconds=60, patience=9)
+    study = create_study(objective)
+    study.optimize(objective)
+    study.optimize(objective, n_trials=3, timeout=5)
+
+    assert asked == [(UNLIMITED_BUDGET, 60, 9), (3, 5, 9)]
+
+
+def test_an_objective_that_is_lost_leaves_its_run_and_its_worker(begin: Open) -> None:
+    objective = Objective(
+        "sgemm_nn",
+        "16x16x16",
+        session_spec("quick_space"),
+        folder=(folder := begin().run.folder.with_name("lost")),
+        builders=0,
+    )
+    study = create_study(objective)
+    with pytest.raises(UsageError, match="which is this one; close the objective or the run"):
+        begin(folder=folder, resume=True)
+    worker = objective.runner._unproved or objective.runner._worker
+    assert worker is not None
+
+    del objective, study
+    gc.collect()
+
+    begin(folder=folder, resume=True)
+    with pytest.raises(WorkerDiedError):
+        worker.receive(PATIENCE_SECONDS)
 
 
 def test_only_studies_of_ones_own_say_what_they_do(begin: Open) -> None:
