@@ -16,6 +16,9 @@ class _Callable(ModuleType):
     def __call__(self, *given: Any, **named: Any) -> Any:
         return self._function(*given, **named)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return importlib.import_module, (self.__name__,)  # for pools of processes, as a function's
+
     @property
     def _function(self) -> Callable[..., Any]:
         function: Callable[..., Any] = getattr(

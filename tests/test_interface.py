@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import pydoc
 import subprocess
 import sys
@@ -237,6 +238,7 @@ def test_each_stage_can_be_called(name: str) -> None:
 def test_help_shows_the_function_of_a_package(name: str) -> None:
     package, function = getattr(mltune, name), getattr(mltune.workflow.python, name)
 
+    assert pickle.loads(pickle.dumps(package)) is package
     assert signature(package) == signature(function)
     assert package.__doc__ == function.__doc__
     assert function.__doc__.partition("\n")[0] in pydoc.render_doc(package)
