@@ -1,8 +1,23 @@
-"""The cores and the memory that this process may use, on every system."""
+"""This Python, and the cores and the memory that it may use, on every system."""
 
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+
+def python_module(module: str, *arguments: str) -> tuple[str, ...]:
+    """Return the command that runs a module with this Python.
+
+    Its path does not begin with the current folder, where a user's `random.py` would be taken for
+    Python's own, unless mltune itself lies there.
+    """
+    is_here = False
+    with suppress(OSError):
+        is_here = Path(__file__).parents[1].samefile(".")
+    return (sys.executable, *(() if is_here else ("-P",)), "-m", module, *arguments)
 
 
 def usable_cores() -> frozenset[int]:

@@ -11,11 +11,12 @@ import sys
 
 from mltune.device.catalogue import choose
 from mltune.device_info import DeviceInfo
+from mltune.machine import python_module
 
 
 def ask(spec: str) -> DeviceInfo | None:
     """Ask another process for a device's description; None if it finds none."""
-    command = [sys.executable, "-m", "mltune.device.chosen", spec]
+    command = python_module("mltune.device.chosen", spec)
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
+from mltune.machine import python_module
 from mltune.runner.pool import BuilderPool, certain_builders
-from mltune.runner.process import WorkerProcess, python_module
+from mltune.runner.process import WorkerProcess
 
 WORKER = python_module("mltune.runner.worker")
 

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 from mltune.kernel import Kernel
-from mltune.machine import usable_cores
+from mltune.machine import python_module, usable_cores
 from mltune.measurement import Status
 from mltune.problem import Problem
 from mltune.runner.messages import Outcome, Request, Stage
 from mltune.runner.probe import probe_problem
-from mltune.runner.process import WorkerDiedError, WorkerProcess, python_module
+from mltune.runner.process import WorkerDiedError, WorkerProcess
 from mltune.runner.timing import SamplingPlan
 
 MOST_BUILDERS = 16

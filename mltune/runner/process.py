@@ -8,7 +8,6 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -19,11 +18,6 @@ from mltune.runner.work_limit import WallLimit, WorkLimit
 _LONGEST_WORDS = 16384
 _END_SECONDS = 5.0  # for reading the last output of a process that has ended
 _KILLED = -9  # by SIGKILL, which not every system has
-
-
-def python_module(module: str, *arguments: str) -> tuple[str, ...]:
-    """Return the command that runs a module with this Python."""
-    return (sys.executable, "-m", module, *arguments)
 
 
 class WorkerDiedError(Exception):

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 import pyopencl as cl
 
-from mltune.machine import usable_cores
+from mltune.machine import python_module, usable_cores
 from mltune.runtime.building import BuildError, build, is_kept, keeps_binaries
 from mltune.runtime.gemm_kernel import GemmKernel
 
@@ -74,7 +74,7 @@ def _place(device: cl.Device) -> tuple[int, int]:
 
 def _start(place: tuple[int, int], kernels: Sequence[GemmKernel]) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        (sys.executable, "-m", "mltune.runtime.ahead"),
+        python_module("mltune.runtime.ahead"),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -14,6 +13,7 @@ from typing import Any, Self
 from mltune.device import DeviceEntry, choose, entry_of
 from mltune.device_info import DeviceInfo
 from mltune.errors import MltuneError, NoDeviceError
+from mltune.machine import python_module
 from mltune.runner.pool import default_builders
 
 STORAGE_VARIABLE = "MLTUNE_STORAGE"
@@ -28,7 +28,7 @@ def all_devices() -> tuple[DeviceEntry, ...]:
     Raises:
         NoDeviceError: when there is none, with advice.
     """
-    command = [sys.executable, "-m", "mltune", "devices", "--json"]
+    command = python_module("mltune", "devices", "--json")
     done = subprocess.run(
         command, capture_output=True, encoding="utf-8", errors="replace", check=False
     )
@@ -57,7 +57,7 @@ class LocalWorkers:
         self._processes = [
             subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "mltune", "worker", "--json", "--quiet"),
+                    *python_module("mltune", "worker", "--json", "--quiet"),
                     *("--device", entry.number, "--study", study),
                     *more,
                 ],

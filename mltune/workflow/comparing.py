@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
+from mltune.machine import python_module
 from mltune.measurement import Measurement
 from mltune.problem import Problem
 from mltune.run.run_info import RunInfo
-from mltune.runner.process import python_module
 from mltune.selector import Leaf, PortfolioKernel, Selector
 from mltune.selector.json import write_selector
 

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+import mltune
 from mltune.errors import NoDeviceError, UsageError
 from mltune.kernel import Kernel, KernelFamily
+from mltune.machine import python_module
 from mltune.measurement import Status
 from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
@@ -269,7 +271,7 @@ def test_the_worker_ends_with_a_parent_that_was_killed(device_spec: str) -> None
     script = (
         "import sys, time\n"
         "from mltune.runner.process import WorkerProcess\n"
-        "from mltune.runner.process import python_module\n"
+        "from mltune.machine import python_module\n"
         f"worker = WorkerProcess(python_module('mltune.runner.worker', {device_spec!r}))\n"
         "worker.receive(60)\n"
         "print(worker.pid, flush=True)\n"
@@ -281,6 +283,18 @@ def test_the_worker_ends_with_a_parent_that_was_killed(device_spec: str) -> None
         parent.kill()
 
     assert ended(worker)
+
+
+def test_a_users_file_is_not_taken_for_a_module_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "this.py").write_text("print('the user's')")
+    monkeypatch.chdir(tmp_path)
+    done = subprocess.run(python_module("this"), capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("The Zen of Python")
+
+    monkeypatch.chdir(Path(mltune.__file__).parents[1])  # where mltune may be found only here
+    assert python_module("this") == (sys.executable, "-m", "this")
 
 
 def test_the_measuring_process_keeps_the_driver_away_from_its_parent() -> None:

@@ -7,7 +7,6 @@ import hashlib
 import json
 import logging
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,6 +19,7 @@ from mltune.device.opencl.listing import driver_device
 from mltune.device_info import DeviceInfo, Probed
 from mltune.errors import MltuneError
 from mltune.files import cache_folder, is_writable, take_lock, write_atomically
+from mltune.machine import python_module
 
 VARIABLE = "MLTUNE_DEVICES_DIR"
 """Names the folder of the results; if it is empty, nothing is kept."""
@@ -218,7 +218,7 @@ def _ask(number: str, steps: tuple[str, ...]) -> dict[str, dict[str, Any]]:
 
 def _run(number: str, steps: list[str]) -> tuple[list[str], bool]:
     """Return the process's output, and whether it ended by itself."""
-    command = (sys.executable, "-m", "mltune.device.opencl.probe", number, *steps)
+    command = python_module("mltune.device.opencl.probe", number, *steps)
     with tempfile.TemporaryFile() as said:
         try:
             process = subprocess.Popen(

@@ -17,7 +17,7 @@ for word do
     shift
     case $word in -lc | -lgcc | -lgcc_s) ;; *) set -- "$@" "$word" ;; esac
 done
-exec {python} -m ziglang ld.lld "$@"
+exec {python} -P -m ziglang ld.lld "$@"
 """
 
 
