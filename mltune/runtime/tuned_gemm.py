@@ -175,6 +175,8 @@ class TunedGemm:
     ) -> Operand:
         """Return a @ b after the problem type's epilogue, as an array of a's kind.
 
+        An operand is conjugated if the problem type says so, such as b of `cgemm_nc`.
+
         Host arrays are copied to the device that `load` was given, and the result is copied back.
         That takes longer than a product of a few hundred a side; `copied` counts it. If the
         product is one step of several, keep the arrays on the device with `pyopencl.array`.
