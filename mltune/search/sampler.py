@@ -41,7 +41,10 @@ class SpaceUsedUpError(MltuneError):
 
     def __init__(self, study: str, trial: int) -> None:
         super().__init__(f"study '{study}': every config has been tried")
-        self.trial = trial
+        self.study, self.trial = study, trial
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a process of a pool sends it to its parent
+        return SpaceUsedUpError, (self.study, self.trial)
 
 
 class ConfigSampler(BaseSampler, ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -357,8 +358,9 @@ def test_where_the_space_is_used_up_optunas_loop_ends(begin: Open, loop: str) ->
     study.optimize(objective, n_trials=CONFIGS - 1)
     if loop == "none":
         objective(study.ask())
-        with pytest.raises(SpaceUsedUpError, match="every config has been tried"):
+        with pytest.raises(SpaceUsedUpError, match="every config has been tried") as caught:
             objective(study.ask())
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
         return
     study.optimize(lambda trial: objective(trial), n_trials=50)
 
