@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 Span = tuple[float, float]
 
 
-def covered_share(spans: Iterable[Span], by: Iterable[Span]) -> float | None:
+def covered_share(spans: Sequence[Span], by: Sequence[Span]) -> float | None:
     """Return the share of the union of `spans` that the union of `by` covers; None if empty."""
-    merged, cover = _merge(spans), _merge(by)
-    total = sum(end - begin for begin, end in merged)
+    total = _length(spans)
     if total <= 0:
         return None
-    shared = sum(
-        max(0.0, min(end, last) - max(begin, first))
-        for begin, end in merged
-        for first, last in cover
-    )
-    return shared / total
+    shared = total + _length(by) - _length((*spans, *by))
+    return max(shared, 0.0) / total  # rounded, it could be a little less than 0
 
 
-def _merge(spans: Iterable[Span]) -> Sequence[Span]:
-    merged: list[Span] = []
+def _length(spans: Iterable[Span]) -> float:
+    """Return the length of the union of spans."""
+    length, covered_until = 0.0, -math.inf
     for begin, end in sorted(spans):
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((begin, end))
-    return merged
+        length += max(end - max(begin, covered_until), 0.0)
+        covered_until = max(covered_until, end)
+    return length
