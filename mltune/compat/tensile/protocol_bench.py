@@ -61,6 +61,8 @@ class ProtocolBench:
         self._end = end
         self._show = show
         self._rows: dict[tuple[Phase, Config, Problem], Measurement] = {}
+        self._failed: dict[tuple[Phase, Config, Problem], Measurement] = {}
+        self._problems: set[Problem] = set()
         self._trials: dict[Config, int] = {}
         before = run.store.measurements()
         self._session = MeasurementSession(runner, TIME, before, retries=0)
@@ -76,13 +78,12 @@ class ProtocolBench:
     @property
     def failed(self) -> int:
         """The number of these that failed on any size."""
-        return len({key[1] for key, row in self._rows.items() if row.status is not Status.OK})
+        return len({config for _, config, _ in self._failed})
 
     @property
     def first_failure(self) -> str:
         """The reason of the first failure, as a suffix of a count; empty if none failed."""
-        failed = (row for row in self._rows.values() if row.status is not Status.OK)
-        first = next(failed, None)
+        first = next(iter(self._failed.values()), None)
         return "" if first is None else f"; the first said: {first.message}"
 
     def judge(
@@ -151,18 +152,21 @@ class ProtocolBench:
             raise TimeIsUpError
 
     def _note(self, row: Measurement) -> None:
-        self._rows[row.phase, row.config, row.problem] = row
+        key = row.phase, row.config, row.problem
+        self._rows[key] = row
+        if row.status is Status.OK:
+            self._failed.pop(key, None)
+        else:
+            self._failed[key] = row
+        self._problems.add(row.problem)
         self._trials.setdefault(row.config, len(self._trials))
 
     def _state(self, step: int) -> tuple[str, int, int, float | None, Counter[str]]:
         """Return the progress: step, measurements done and expected, best speed, failures."""
-        failed = (row.status.value for row in self._rows.values() if row.status is not Status.OK)
-        problems = {problem for _, _, problem in self._rows}
-        best = self._session.best_gflops(problems)
         return (
             f"{step} {STEP_NAMES[step - 1]}",
             len(self._rows),
             self._total,
-            best,
-            Counter(failed),
+            self._session.best_gflops(self._problems),
+            Counter(row.status.value for row in self._failed.values()),
         )

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import math
+import time
+from types import SimpleNamespace
+from typing import cast
+
+from mltune.compat.tensile.protocol_bench import ProtocolBench
+from mltune.measurement import Measurement, Status
+from mltune.problem import Size
+from mltune.run.run import Run
+from mltune.runner import ReplayRunner
+from mltune.tuning.progress import Progress
+from tests.devices import CPU
+from tests.made_up import build_config, build_measurement, build_problem
+
+SIZE = Size((8, 8, 8))
+
+
+def bench_of(before: list[Measurement], shown: list[Progress]) -> ProtocolBench:
+    """A bench whose run has some measurements; no further ones are recorded, so they fail."""
+    run = SimpleNamespace(
+        store=SimpleNamespace(measurements=lambda: before),
+        database=SimpleNamespace(add=lambda row: row),
+    )
+    runner = ReplayRunner((), CPU)
+    problem = build_problem(8)
+    return ProtocolBench(
+        cast(Run, run), runner, lambda _: problem, len(before), math.inf, shown.append
+    )
+
+
+def test_a_failure_counts_once_for_its_kernel() -> None:
+    shown: list[Progress] = []
+    before = [
+        build_measurement(0, 8, 0.001),
+        build_measurement(1, 8, Status.TIMEOUT, message="slow"),
+        build_measurement(1, 9, Status.TIMEOUT, message="slow, too"),
+    ]
+    bench = bench_of(before, shown)
+
+    values = bench.judge(2, [build_config(0), build_config(1), build_config(2)], [SIZE])
+
+    assert values == [math.log(0.001), None, None]
+    assert (bench.trials, bench.failed) == (3, 2)
+    assert bench.first_failure == "; the first said: slow"
+    assert (shown[-1].done, shown[-1].failures) == (4, (("timeout", 2), ("invalid", 1)))
+    assert shown[-1].best_gflops == 2 * 8**3 / 0.001 / 1e9
+
+
+def test_a_measurement_takes_no_longer_after_many_others() -> None:
+    before = [
+        build_measurement(number // 100, 8 + number % 100, 0.001) for number in range(20_000)
+    ]
+    bench = bench_of(before, [])
+    configs = [build_config(200 + number) for number in range(200)]
+
+    began = time.process_time()
+    bench.judge(2, configs, [SIZE])
+
+    assert time.process_time() - began < 2  # with a look at all of them each time, 6
