@@ -83,9 +83,10 @@ def parse_choice(text: str, name: str) -> Choice:
     """
     parts = _parts(text, name)
     solutions = [_config(item, Counter()) for item in parts[_SOLUTIONS].sequence("the solutions")]
-    unique = list(dict.fromkeys(config for config in solutions if config is not None))
+    unique = dict.fromkeys(config for config in solutions if config is not None)
+    number_of = {config: number for number, config in enumerate(unique)}
     numbers = {
-        place: unique.index(config) for place, config in enumerate(solutions) if config is not None
+        place: number_of[config] for place, config in enumerate(solutions) if config is not None
     }
     exact = {}
     content = parts[_EXACT].content

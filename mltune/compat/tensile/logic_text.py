@@ -49,10 +49,11 @@ def logic_text(
         UsageError: when Tensile has no such problem type, or the tree asks for other features.
     """
     ranged = () if rule is None else rule[0]
-    configs = list(dict.fromkeys((*ranged, *(config for _, config, _ in fastest))))
-    solutions = [_solution(contraction, config, n) for n, config in enumerate(configs)]
+    configs = dict.fromkeys((*ranged, *(config for _, config, _ in fastest)))
+    number_of = {config: number for number, config in enumerate(configs)}
+    solutions = [_solution(contraction, config, number_of[config]) for config in configs]
     exact = [
-        [[m, n, batch[0] if batch else 1, k], [configs.index(config), round(gflops, 3)]]
+        [[m, n, batch[0] if batch else 1, k], [number_of[config], round(gflops, 3)]]
         for (m, n, k, *batch), config, gflops in fastest
     ]
     parts: list[Any] = [
