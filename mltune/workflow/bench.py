@@ -300,6 +300,6 @@ def _timing_json(timing: Timing, problem: Problem) -> dict[str, Any]:
         "call_gflops": problem.flops / timing.call_median / 1e9,
         "call_best_seconds": timing.call_best,
         "call_samples": list(timing.call_seconds),
-        "relative_error": timing.error,
+        "relative_error": timing.error if math.isfinite(timing.error) else None,
         "kernel": timing.kernel,
     }

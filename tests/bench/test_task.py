@@ -41,6 +41,18 @@ def test_the_error_is_that_of_the_whole_result() -> None:
     assert task.relative_error(np.zeros_like(right)) == pytest.approx(1)
 
 
+def test_a_result_of_zeros_has_an_error_too() -> None:
+    problem = gemm_problem(parse_problem_type("sgemm_nn_relu"), 1, 1, 1)
+    task = next(task for task in (Task.draw(problem, seed) for seed in range(20)) if _is_cut(task))
+
+    assert task.relative_error(np.zeros(task.c_shape, np.float32)) == 0
+    assert task.relative_error(np.full(task.c_shape, 0.25, np.float32)) == 0.25
+
+
+def _is_cut(task: Task) -> bool:
+    return float(task.a.item()) * float(task.b.item()) < 0
+
+
 def test_numbers_are_the_same_for_the_same_seed_only() -> None:
     problem = gemm_problem(parse_problem_type("sgemm_nn"), 8, 8, 8)
 

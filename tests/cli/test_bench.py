@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from mltune.device import choose
@@ -88,6 +89,26 @@ def test_a_pack_of_which_no_kernel_runs_is_refused_under_a_time_limit_too(
 
     assert (done.code, done.out) == (4, "")
     assert "none of its 27 kernels runs there" in done.err
+
+
+def test_a_library_that_leaves_a_number_out_has_no_error_in_json(
+    mltune: Command, selector: Path, device_spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mltune.bench.numpy_blas import NumpyProduct
+
+    monkeypatch.setattr(
+        NumpyProduct, "compute", lambda self: np.full(self.task.c_shape, np.nan, np.float32)
+    )
+    words = (
+        "bench", selector, "--against", "numpy", "--sizes", "16x16x16", "--device", device_spec,
+        "--rounds", "3", "--quiet",
+    )  # fmt: skip
+
+    (size,) = mltune(*words, "--json").json["sizes"]
+
+    assert size["contestants"]["numpy"]["relative_error"] is None
+    assert size["contestants"]["mltune"]["relative_error"] < 1e-5
+    assert "nan" in mltune(*words).out
 
 
 def test_a_note_names_the_device_that_a_selector_was_tuned_for(
