@@ -246,7 +246,7 @@ class BuilderPool:
             with self._opening:
                 if not self._closing:
                     self._start(number)
-        except (OSError, WorkerDiedError) as error:  # a TimeoutError is an OSError
+        except (TimeoutError, WorkerDiedError) as error:
             self._retire(number)
             _log.info("a builder did not start: %s", error)
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import queue
+import shlex
 import signal
 import subprocess
 import threading
@@ -13,6 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import IO, Any
 
+from mltune.errors import MltuneError
 from mltune.runner.work_limit import WallLimit, WorkLimit
 
 _LONGEST_WORDS = 16384
@@ -20,8 +22,8 @@ _END_SECONDS = 5.0  # for reading the last output of a process that has ended
 _KILLED = -9  # by SIGKILL, which not every system has
 
 
-class WorkerDiedError(Exception):
-    """The process ended; the message says how, with its last output.
+class WorkerDiedError(MltuneError):
+    """The process ended, or did not start; the message says how, with its last output.
 
     Attributes:
         outsider: whether it was SIGKILL, which comes from another process.
@@ -40,13 +42,22 @@ class WorkerProcess:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        """Start it.
+
+        Raises:
+            WorkerDiedError: when the system has no room for another process, or no such program.
+        """
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            reason = error.strerror or error
+            raise WorkerDiedError(f"cannot start {shlex.join(command)} ({reason})") from error
         assert self._process.stdin
         assert self._process.stdout
         assert self._process.stderr

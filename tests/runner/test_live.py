@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import mltune
-from mltune.errors import NoDeviceError, UsageError
+from mltune.errors import DeviceGoneError, NoDeviceError, UsageError
 from mltune.kernel import Kernel, KernelFamily
 from mltune.machine import python_module
 from mltune.measurement import Status
@@ -209,6 +209,21 @@ def test_a_worker_that_died_while_idle_is_nobodys_fault(
 
     assert pocl_runner.run(PROBLEM, naive_config()).status is Status.OK
     assert pocl_runner.worker_pid != pid
+
+
+def test_a_worker_that_cannot_start_any_more_is_a_device_that_is_gone(
+    device_spec: str,
+    naive_family: KernelFamily,
+    naive_config: MakeConfig,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mltune.runner.live._REOPEN_PAUSES", (0.0, 0.0))
+    with WorkerRunner(device_spec, naive_family) as runner:
+        runner._drop_worker()
+        runner._command = ("/no/such/program",)
+
+        with pytest.raises(DeviceGoneError, match="the device is gone: cannot start /no/such/pro"):
+            runner.run(PROBLEM, naive_config())
 
 
 def test_what_is_prepared_is_measured_as_if_it_was_not(

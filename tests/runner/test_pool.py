@@ -100,6 +100,22 @@ def test_a_builder_killed_from_outside_is_nobodys_fault(
     assert outcome.status is Status.OK
 
 
+def test_a_builder_that_cannot_start_leaves_the_kernel_to_the_worker(
+    pool: BuilderPool, naive_kernel: Make
+) -> None:
+    pool.begin(naive_kernel(), 0)
+    pool.take(naive_kernel())
+    pool._retire(0)
+    pool._command = ("/no/such/program",)
+    pool.begin(naive_kernel(), 0)
+
+    outcome = pool.take(naive_kernel())
+
+    assert outcome is not None
+    assert outcome.status is Status.LAUNCH_ERROR
+    assert outcome.message == "cannot start /no/such/program (No such file or directory)"
+
+
 def test_the_kernel_that_is_built_first_is_ready_first(
     device_spec: str, naive_kernel: Make
 ) -> None:
