@@ -1,10 +1,10 @@
 """The file of a session: one JSON document a line, to which processes append; or its gzip.
 
-    {"device": ..., "compiles_at_launch": ..., "tick_seconds": ...}   first, once for each process
-    {"build": key, "kernel": name, "seconds": ..., "local_mem_bytes": ...}   or "error" and "log"
+    {"device": ..., "compiles_at_launch": ..., ...}   first, once for each process
+    {"build": key, "seconds": ..., "local_mem_bytes": ...}   or "error" and "log"
     {"data": hash, "zlib": base64}             bytes that launches wrote
     {"begun": key}                             before the first launch of its kind, lest it crash
-    {"launch": key, "kernel": name, "writes": [[role, first byte, hash], ...]}   or "error", "lost"
+    {"launch": key, "writes": [[role, first byte, hash], ...]}   also "error" and "lost"
     {"times": [[key, delay, end, start, end, ...], ...]}   launches, in nanoseconds
 
 The first bytes of writes count from where the kernel's argument begins. A pass starts and ends so
@@ -28,7 +28,7 @@ from mltune.errors import UsageError
 from mltune.files import file_error
 from mltune.kernel import Kernel
 from mltune.problem import Problem
-from mltune.reading import parse_json, read_packed
+from mltune.reading import parse_json, read_packed, read_text
 
 ROLES = ("c", "a", "b", "bias", "scratch", "counters")
 """The buffers that a kernel gets."""
@@ -207,14 +207,15 @@ class SessionWriter:
         """Open the file.
 
         Raises:
-            UsageError: when it cannot be written.
+            UsageError: when it cannot be written, or is no text, as a gzipped session.
         """
+        before = read_text(path) if path.exists() else ""
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         except OSError as error:
             raise file_error(path, "write", error) from error
         # Of existing lines only the first word and the key matter.
-        words = [line.split('"', 4) for line in path.read_text(encoding="utf-8").splitlines()]
+        words = [line.split('"', 4) for line in before.splitlines()]
         keys = [(each[1], each[3]) for each in words if len(each) == 5]
         self._data = {key for kind, key in keys if kind == "data"}
         self.launches = frozenset(key for kind, key in keys if kind == "launch")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -154,6 +155,14 @@ def test_a_file_that_is_not_there_is_refused() -> None:
         open_device("replay:no-such-file")
     with pytest.raises(UsageError, match="expected record:FILE or record:FILE:DEVICE"):
         choose("record:")
+
+
+def test_nothing_is_appended_to_what_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "session.gz"
+    path.write_bytes(gzip.compress(json.dumps(HEAD).encode()))
+
+    with pytest.raises(UsageError, match=r"session\.gz: is no UTF-8 text"):
+        SessionWriter(path)
 
 
 def test_no_driver_is_loaded_for_a_replay() -> None:
