@@ -9,7 +9,12 @@ from typing import Any
 from mltune.errors import UsageError
 
 _OPT_IN_KIBIBYTES = ((120, 99), (90, 227), (89, 99), (87, 163), (86, 99), (80, 163), (75, 64))
-_INT64_ATOMICS = "cl_khr_int64_base_atomics"
+FP16, FP64, INT64_ATOMICS = "cl_khr_fp16", "cl_khr_fp64", "cl_khr_int64_base_atomics"
+"""OpenCL's names of what a device may lack; a driver need not list the first two."""
+
+SUB_GROUPS = ("cl_khr_subgroups", "cl_intel_subgroups")
+"""The extensions with `sub_group_broadcast`."""
+
 _MOST = 1 << 63
 _PLAIN_TYPES = {"str": str, "int": int, "bool": bool}
 
@@ -133,11 +138,13 @@ class DeviceInfo:
         return f"kernel time by the host's clock (a launch to about {microseconds} us)"
 
     def without(self, extension: str) -> DeviceInfo:
-        """Return the description of a device that lacks an extension."""
-        if self.opencl is None:
-            return self
-        left = tuple(each for each in self.opencl.extensions if each != extension)
-        return replace(self, opencl=replace(self.opencl, extensions=left))
+        """Return the description of a device that lacks an extension, and what it is for."""
+        opencl = self.opencl
+        if opencl is not None:
+            left = tuple(each for each in opencl.extensions if each != extension)
+            opencl = replace(opencl, extensions=left)
+        fp16, fp64 = self.fp16 and extension != FP16, self.fp64 and extension != FP64
+        return replace(self, opencl=opencl, fp16=fp16, fp64=fp64)
 
     def limits(self) -> dict[str, int]:
         """Return the numbers that a space's constraints may use, by name."""
@@ -152,7 +159,7 @@ class DeviceInfo:
             "max_work_item_size_2": self.max_work_item_sizes[2],
             "local_mem_bytes": self.local_mem_bytes,
             "local_mem_opt_in_bytes": self.local_mem_opt_in_bytes,
-            "int64_atomics": int(_INT64_ATOMICS in extensions),
+            "int64_atomics": int(INT64_ATOMICS in extensions),
             "sub_group_sizes": self.probed.sub_group_sizes if self.probed else 0,
         }
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mltune.device_info import DeviceInfo, limit_names
+from mltune.device_info import FP64, INT64_ATOMICS, DeviceInfo, limit_names
 from mltune.errors import UsageError
 from mltune.resources import data_folder
 from tests.devices import GPU
@@ -31,6 +31,15 @@ def test_a_device_without_opencl_says_nothing_of_it() -> None:
     assert "extensions" not in other.to_json()
     assert DeviceInfo.from_json(other.to_json()) == other
     assert other.limits()["int64_atomics"] == 0
+
+
+def test_a_device_without_an_extension_lacks_what_it_is_for() -> None:
+    lesser = GPU.without(FP64)
+
+    assert (GPU.fp64, lesser.fp64) == (True, False)
+    assert lesser.to_json()["extensions"] == []
+    assert not replace(GPU, opencl=None).without(FP64).fp64
+    assert GPU.without(INT64_ATOMICS) == GPU
 
 
 @pytest.mark.parametrize("path", sorted(data_folder("runs").glob("*/run.json")), ids=str)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from mltune.device.device import Device
 from mltune.device.entry import DeviceEntry
 from mltune.device.named_kind import WrappedDeviceKind
-from mltune.device_info import DeviceInfo, Probed
+from mltune.device_info import FP16, FP64, DeviceInfo, Probed
 from mltune.errors import UsageError
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -51,37 +50,38 @@ def limited(info: DeviceInfo, limits: str) -> DeviceInfo:
         UsageError: when a limit is unknown.
     """
     for word in filter(None, limits.split(",")):
-        info = replace(info, **_change(info, word))
+        info = _limited(info, word)
     return replace(info, name=f"{info.name} limited to {limits}")
 
 
-def _change(info: DeviceInfo, word: str) -> dict[str, Any]:
+def _limited(info: DeviceInfo, word: str) -> DeviceInfo:
     match word.partition("="):
         case "nofp64", "", _:
-            return {"fp64": False, "opencl": info.without("cl_khr_fp64").opencl}
+            return info.without(FP64)
         case "nofp16", "", _:
-            return {"fp16": False, "opencl": info.without("cl_khr_fp16").opencl}
+            return info.without(FP16)
         case "flat", "", _:
-            return {"max_work_item_sizes": (info.max_work_item_sizes[0], 1, 1)}
+            return replace(info, max_work_item_sizes=(info.max_work_item_sizes[0], 1, 1))
         case "cl11", "", _:
             opencl = info.opencl and replace(info.opencl, opencl_c_version=_OLD_C)
-            return {"opencl": opencl, "probed": replace(_probed(info), fills=False)}
+            return replace(info, opencl=opencl, probed=replace(_probed(info), fills=False))
         case "hostclock", "", _:
-            return {"probed": replace(_probed(info), launch_ns=_LAUNCH_NS, clock_step_ns=_STEP_NS)}
+            probed = replace(_probed(info), launch_ns=_LAUNCH_NS, clock_step_ns=_STEP_NS)
+            return replace(info, probed=probed)
         case "bits", "=", "32":
             most = min(_HALF_OF_32_BITS, info.max_alloc_bytes)
             memory = min(2 * _HALF_OF_32_BITS, info.global_mem_bytes)
-            return {"max_alloc_bytes": most, "global_mem_bytes": memory}
+            return replace(info, max_alloc_bytes=most, global_mem_bytes=memory)
         case "wave", "=", size:
-            return {"wave_size": _number(size)}
+            return replace(info, wave_size=_number(size))
         case "local", "=", size:
-            return {"local_mem_bytes": min(_number(size), info.local_mem_bytes)}
+            return replace(info, local_mem_bytes=min(_number(size), info.local_mem_bytes))
         case "alloc", "=", size:
-            return {"max_alloc_bytes": min(_number(size), info.max_alloc_bytes)}
+            return replace(info, max_alloc_bytes=min(_number(size), info.max_alloc_bytes))
         case "group", "=", size:
             most = min(_number(size), info.max_work_group_size)
             x, y, z = (min(each, most) for each in info.max_work_item_sizes)
-            return {"max_work_group_size": most, "max_work_item_sizes": (x, y, z)}
+            return replace(info, max_work_group_size=most, max_work_item_sizes=(x, y, z))
     raise UsageError(f"device: unknown limit '{word}' (expected {_FORM})")
 
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 import re
 
-from mltune.device_info import DeviceInfo
+from mltune.device_info import FP16, FP64, SUB_GROUPS, DeviceInfo
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.two_step_build import needs_two_steps
 
 _EXTENSION = re.compile(r"^#pragma OPENCL EXTENSION (\w+) : enable$", re.MULTILINE)
 _OPTIONAL = re.compile(r"^#ifdef cl_\w+\n.*?^#endif$", re.MULTILINE | re.DOTALL)
 _SUB_GROUP = re.compile(r"^#define SUB_GROUP_SIZE (\d+)$", re.MULTILINE)
-_SUB_GROUPS = {"cl_khr_subgroups", "cl_intel_subgroups"}
 _ASSEMBLY = re.compile(r"\basm\b")
 _FOR_NVIDIA = re.compile(
     r"^#ifdef __NV_CL_C_VERSION\n.*?^#(?:else|endif)$", re.MULTILINE | re.DOTALL
 )
 _TWO_STEPS_CAPABILITY = 90  # `wgmma`, which only Hopper has
-_WORDS = {"cl_khr_fp64": "double precision", "cl_khr_fp16": "half precision"}
+_WORDS = {FP64: "double precision", FP16: "half precision"}
 
 
 def lacks(kernel: Kernel, device: DeviceInfo) -> str:
@@ -52,10 +51,10 @@ def _lacks_sub_groups(source: str, device: DeviceInfo, extensions: set[str]) -> 
         return ""
     size = int(asked[1])
     tried = device.probed.sub_group_sizes if device.probed else size
-    is_there = bool(_SUB_GROUPS & extensions) and bool(tried & size)
+    is_there = not extensions.isdisjoint(SUB_GROUPS) and bool(tried & size)
     return "" if is_there else f"sub-groups of {size} work-items"
 
 
 def _core(device: DeviceInfo) -> dict[str, bool]:
     """Return the features that a driver may have without listing them."""
-    return {"cl_khr_fp64": device.fp64, "cl_khr_fp16": device.fp16}
+    return {FP64: device.fp64, FP16: device.fp16}

@@ -9,7 +9,7 @@ import pyopencl as cl
 from mltune.device.entry import OCLGRIND
 from mltune.device.opencl.helper_cache import do_without_unwritable
 from mltune.device.opencl.quiet import built
-from mltune.device_info import DeviceInfo, OpenCLInfo
+from mltune.device_info import FP16, DeviceInfo, OpenCLInfo
 
 
 def describe(device: cl.Device) -> DeviceInfo:
@@ -34,7 +34,7 @@ def describe(device: cl.Device) -> DeviceInfo:
         global_mem_bytes=device.global_mem_size,
         max_alloc_bytes=device.max_mem_alloc_size,
         global_cache_bytes=device.global_mem_cache_size,
-        fp16="cl_khr_fp16" in extensions,
+        fp16=FP16 in extensions,
         fp64=device.double_fp_config != 0,
         opencl=OpenCLInfo(
             platform_version=_clean(device.platform.version),

@@ -16,7 +16,7 @@ from typing import Any
 
 from mltune.device.entry import POCL, DeviceEntry
 from mltune.device.opencl.listing import driver_device
-from mltune.device_info import DeviceInfo, Probed
+from mltune.device_info import FP16, FP64, INT64_ATOMICS, SUB_GROUPS, DeviceInfo, Probed
 from mltune.errors import MltuneError
 from mltune.files import cache_folder, is_writable, take_lock, write_atomically
 from mltune.machine import python_module
@@ -75,32 +75,17 @@ def with_answers(entry: DeviceEntry, answers: Answers) -> DeviceEntry:
                 f"{local['nbytes']} work: mltune uses those"
             )
             info = replace(info, local_mem_bytes=local["nbytes"])
-    for step, name, change in (
-        ("double", "double precision", info_without_doubles),
-        ("half", "half precision", info_without_halves),
-        ("atomics", "64-bit atomics", info_without_long_atomics),
+    for step, name, extension in (
+        ("double", "double precision", FP64),
+        ("half", "half precision", FP16),
+        ("atomics", "64-bit atomics", INT64_ATOMICS),
     ):
         if failure := _failure(answers.get(step)):
-            info = change(info)
+            info = info.without(extension)
             notes.append(f"its driver states {name}, which does not work{failure}: it is not used")
     info = replace(info, probed=Probed(**facts))
     lines = (f"device {entry.number} {info.name}: {note}" for note in notes)
     return replace(entry, info=info, notes=(*entry.notes, *lines))
-
-
-def info_without_doubles(info: DeviceInfo) -> DeviceInfo:
-    """Return the description of a device that has no double precision."""
-    return replace(info.without("cl_khr_fp64"), fp64=False)
-
-
-def info_without_halves(info: DeviceInfo) -> DeviceInfo:
-    """Return the description of a device that has no half precision."""
-    return replace(info.without("cl_khr_fp16"), fp16=False)
-
-
-def info_without_long_atomics(info: DeviceInfo) -> DeviceInfo:
-    """Return the description of a device that has no atomics of 64 bits."""
-    return info.without("cl_khr_int64_base_atomics")
 
 
 def _steps(info: DeviceInfo) -> Iterator[str]:
@@ -111,9 +96,9 @@ def _steps(info: DeviceInfo) -> Iterator[str]:
         yield "double"
     if info.fp16:
         yield "half"
-    if "cl_khr_int64_base_atomics" in extensions:
+    if INT64_ATOMICS in extensions:
         yield "atomics"
-    if {"cl_khr_subgroups", "cl_intel_subgroups"}.intersection(extensions):
+    if not set(SUB_GROUPS).isdisjoint(extensions):
         yield "sub_groups"
     yield "fill"
 

@@ -24,6 +24,7 @@ import pyopencl as cl
 
 from mltune.device.opencl.listing import device_at
 from mltune.device.opencl.program import first_error_line
+from mltune.device_info import FP16, FP64, SUB_GROUPS
 
 Answer = dict[str, Any]
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -264,11 +265,11 @@ def _largest(most: int, least: int, works: Callable[[int], bool]) -> int:
 
 
 def _double(bench: _Bench) -> Answer:
-    return {"works": _computes(bench, "double", "cl_khr_fp64", np.float64)}
+    return {"works": _computes(bench, "double", FP64, np.float64)}
 
 
 def _half(bench: _Bench) -> Answer:
-    return {"works": _computes(bench, "half", "cl_khr_fp16", np.float16)}
+    return {"works": _computes(bench, "half", FP16, np.float16)}
 
 
 def _computes(bench: _Bench, real: str, extension: str, dtype: type) -> bool:
@@ -310,8 +311,6 @@ def _fill(bench: _Bench) -> Answer:
     cl.enqueue_copy(bench.queue, found, buffer)
     return {"works": not found[:4096].any() and bool((found[4096:] == 7).all())}
 
-
-SUB_GROUPS = ("cl_khr_subgroups", "cl_intel_subgroups")
 
 STEPS: Mapping[str, Callable[[_Bench], Answer]] = {
     "launch": _launch,
