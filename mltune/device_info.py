@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -145,6 +146,12 @@ class DeviceInfo:
             opencl = replace(opencl, extensions=left)
         fp16, fp64 = self.fp16 and extension != FP16, self.fp64 and extension != FP64
         return replace(self, opencl=opencl, fp16=fp16, fp64=fp64)
+
+    def takes_group(self, group: tuple[int, int, int]) -> bool:
+        """Whether a work-group is within the limits."""
+        return math.prod(group) <= self.max_work_group_size and all(
+            size <= limit for size, limit in zip(group, self.max_work_item_sizes, strict=True)
+        )
 
     def limits(self) -> dict[str, int]:
         """Return the numbers that a space's constraints may use, by name."""

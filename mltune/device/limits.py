@@ -18,13 +18,6 @@ def group_of(info: DeviceInfo, wanted: int) -> int:
     return 1 << max(most, 1).bit_length() - 1
 
 
-def takes_group(info: DeviceInfo, group: tuple[int, int, int]) -> bool:
-    """Whether a work-group is within a device's limits."""
-    return math.prod(group) <= info.max_work_group_size and all(
-        size <= limit for size, limit in zip(group, info.max_work_item_sizes, strict=True)
-    )
-
-
 def check_size(info: DeviceInfo, nbytes: int) -> None:
     """Refuse a buffer that is larger than the device allows.
 

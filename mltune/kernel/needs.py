@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 from mltune.device_info import FP16, FP64, SUB_GROUPS, DeviceInfo
@@ -38,9 +37,7 @@ def lacks(kernel: Kernel, device: DeviceInfo) -> str:
     if lacking := _lacks_sub_groups(kernel.source, device, there):
         return lacking
     for each in kernel.passes:
-        items = math.prod(each.work_group)
-        sizes = zip(each.work_group, device.max_work_item_sizes, strict=True)
-        if items > device.max_work_group_size or any(size > most for size, most in sizes):
+        if not device.takes_group(each.work_group):
             return f"work-groups of {'x'.join(map(str, each.work_group))} work-items"
     return ""
 

@@ -7,7 +7,7 @@ reference kernel: it shows when the clock drops or another program uses the devi
 
 from __future__ import annotations
 
-from mltune.device.limits import group_of, takes_group
+from mltune.device.limits import group_of
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
 from mltune.kernel.abi import declarations, integer_arguments
@@ -40,7 +40,7 @@ void mltune_known_good(__global float *c, __global const float *a, __global cons
 
 def known_good_kernel(device: DeviceInfo) -> tuple[Kernel, Problem]:
     """Return the kernel and its problem, with a work-group that the device supports."""
-    group = _GROUP if takes_group(device, _GROUP) else (group_of(device, _FLAT_ITEMS), 1, 1)
+    group = _GROUP if device.takes_group(_GROUP) else (group_of(device, _FLAT_ITEMS), 1, 1)
     kernel = Kernel(
         name=_NAME,
         family="known good",

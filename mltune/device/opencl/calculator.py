@@ -18,7 +18,6 @@ import pyopencl as cl
 
 from mltune.device.calculator import VECTORS, Matrices, Pairs, Sums
 from mltune.device.errors import BuildError, DeviceLostError, LaunchError
-from mltune.device.limits import takes_group
 from mltune.device.opencl.quiet import built
 from mltune.device_info import DeviceInfo
 
@@ -57,7 +56,7 @@ _ARGUMENTS: dict[str, dict[str, tuple[Any, ...]]] = {
 
 def can_calculate(info: DeviceInfo) -> bool:
     """Whether a device supports the work-groups of these kernels."""
-    return takes_group(info, (_GROUP, _GROUP, 1)) and info.local_mem_bytes >= _LOCAL_BYTES
+    return info.takes_group((_GROUP, _GROUP, 1)) and info.local_mem_bytes >= _LOCAL_BYTES
 
 
 class OpenCLCalculator:
