@@ -8,9 +8,12 @@ from mltune.report.axis import Axis
 from mltune.report.experiments import Experiment
 from mltune.report.markup import Markup, join, tag
 from mltune.report.plot import picture, text
+from mltune.report.speed import kernel_class
 
-COLOURS = ("#0063a3", "#e69f00", "#2fb58c", "#b34700", "#d98cb3", "#5b3f94", "#8ccdf5", "#f0e442")
-"""The colours of the bars, which the page's style calls k0 to k7."""
+_COLOURS = ("#0063a3", "#e69f00", "#2fb58c", "#b34700", "#d98cb3", "#5b3f94", "#8ccdf5", "#f0e442")
+"""Those of the page's style: its classes k0 to k7, and kx for all further ones."""
+
+_FURTHER = "#6b7480"
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 440, 124, 14, 10, 40
 _BAR, _GAP = 13, 9
@@ -18,7 +21,10 @@ _CHARACTERS = 17  # of a group's name
 _STYLE = """
 text { font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #5a6675 }
 .grid { stroke: #dfe4ea } .axis, .spread { stroke: #1b2430 } .paper { fill: #fff }
-""" + "".join(f".k{number} {{ fill: {colour} }}" for number, colour in enumerate(COLOURS))
+""" + "".join(
+    f".{kernel_class(number)} {{ fill: {colour} }}"
+    for number, colour in enumerate((*_COLOURS, _FURTHER))
+)
 
 
 def standalone(experiments: Sequence[Experiment], title: str) -> str:
@@ -27,7 +33,9 @@ def standalone(experiments: Sequence[Experiment], title: str) -> str:
     _, series = _arranged(experiments)
     names = [
         join(
-            tag("rect", x=12, y=32 + 18 * number, width=11, height=11, class_=f"k{number}"),
+            tag(
+                "rect", x=12, y=32 + 18 * number, width=11, height=11, class_=kernel_class(number)
+            ),
             text(29, 42 + 18 * number, name),
         )
         for number, name in enumerate(series)
@@ -54,7 +62,7 @@ def bars(experiments: Sequence[Experiment]) -> Markup:
     drawn, height = _draw(experiments, title)
     _, series = _arranged(experiments)
     legend = (
-        tag("li", tag("span", " ", class_=f"key k{number}"), tag("span", name))
+        tag("li", tag("span", " ", class_=f"key {kernel_class(number)}"), tag("span", name))
         for number, name in enumerate(series)
     )
     return join(
@@ -67,7 +75,7 @@ def _arranged(experiments: Sequence[Experiment]) -> tuple[list[str], list[str]]:
     """Arrange the bars: kernels in groups of sizes, or sizes in groups of kernels."""
     kernels = list(dict.fromkeys(one.label for one in experiments))
     sizes = list(dict.fromkeys(one.problem.label for one in experiments))
-    return (sizes, kernels) if len(kernels) <= len(COLOURS) else (kernels, sizes)
+    return (sizes, kernels) if len(kernels) <= len(_COLOURS) else (kernels, sizes)
 
 
 def _draw(experiments: Sequence[Experiment], title: str) -> tuple[Markup, float]:
@@ -104,8 +112,8 @@ def _bar(one: Experiment, axis: Axis, top: float, number: int) -> Markup:
     if one.mean is None:
         return text(_LEFT + 4, middle + 4, one.status.value)
     end = _place(axis, one.mean)
-    colour = f"k{number}" if number < len(COLOURS) else "kx"
-    bar = tag("rect", x=_LEFT, y=top, width=end - _LEFT, height=_BAR - 2, class_=colour)
+    css = kernel_class(number)
+    bar = tag("rect", x=_LEFT, y=top, width=end - _LEFT, height=_BAR - 2, class_=css)
     if not one.deviation:
         return bar
     low, high = (_place(axis, one.mean + sign * one.deviation) for sign in (-1, 1))

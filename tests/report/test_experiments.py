@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -70,4 +71,6 @@ def test_every_experiment_has_a_bar_or_says_why_not(
     assert drawn.count("wrong_result") == 1
     assert tags.count("path") == len(found) - 1  # error bars
     assert "a &lt;title&gt;" in drawn
+    coloured = set(re.findall(r'class="(k\w+)"', drawn))
+    assert coloured <= set(re.findall(r"\.(k\w+) \{ fill:", drawn))
     assert bars(found).count("<path") == len(found) - 1
