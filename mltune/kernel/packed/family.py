@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from mltune.kernel.arithmetic import VECTOR_WIDTHS, Arithmetic
+from mltune.kernel.arithmetic import VECTOR_WIDTHS, Arithmetic, largest_width
 from mltune.kernel.build_options import build_options
 from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
@@ -169,4 +168,4 @@ def _width_c(settings: Settings, arithmetic: Arithmetic) -> int:
 def _width(settings: Settings, arithmetic: Arithmetic, extent: int) -> int:
     """The widest vector that a setting and a precision allow, and that divides `extent`."""
     limit = min(settings.number("vector_width"), arithmetic.widest)
-    return max(w for w in VECTOR_WIDTHS if w <= limit and math.gcd(w, extent) == w)
+    return largest_width(limit, extent)
