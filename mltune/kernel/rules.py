@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mltune.errors import UsageError
-from mltune.space.config import Config
+from mltune.space.config import Config, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,11 @@ class Settings:
         """A parameter's word."""
         return self.values.word(name)
 
-    def require(self, condition: bool, name: str, wanted: str) -> None:
-        """Refuse a parameter's value that does not fit the others.
+    def refusal(self, name: str, wanted: str) -> UsageError:
+        """Return the error of a parameter whose value does not fit the others."""
+        return refusal(self.family, name, self.values[name], wanted)
 
-        Raises:
-            UsageError: when the condition does not hold, with values that would fit.
-        """
-        if not condition:
-            raise UsageError(
-                f"kernel family {self.family}: {name} must be {wanted}, got {self.values[name]!r}"
-            )
+
+def refusal(family: str, name: str, value: Value, wanted: str) -> UsageError:
+    """Return the error of a value that a family does not take, with those that it takes."""
+    return UsageError(f"kernel family {family}: {name} must be {wanted}, got {value!r}")

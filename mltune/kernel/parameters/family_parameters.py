@@ -8,7 +8,7 @@ from functools import cached_property
 
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel.parameters.param import IntParam, Limit, Param
-from mltune.kernel.rules import Settings
+from mltune.kernel.rules import Settings, refusal
 from mltune.problem.compute_type import ComputeType
 from mltune.problem.precision import Precision
 from mltune.space.config import Config, Value
@@ -81,7 +81,7 @@ class FamilyParameters:
                 whole = isinstance(param, IntParam)
                 value = config.int(param.name) if whole else config.word(param.name)
                 if not param.accepts(value):
-                    raise self._refusal(param, value, param.wanted)
+                    raise refusal(self.family, param.name, value, param.wanted)
             else:
                 value = param.default
             values[param.name] = value
@@ -92,8 +92,8 @@ class FamilyParameters:
                 if compute is not ComputeType.FULL:
                     name += f" with compute type {compute.value}"
                 wanted = limit.wanted.format(**values, precision=name)
-                refusal = self._refusal(param, values[param.name], wanted)
-                raise UnsupportedError(str(refusal)) if limit.needs_precision else refusal
+                error = refusal(self.family, param.name, values[param.name], wanted)
+                raise UnsupportedError(str(error)) if limit.needs_precision else error
         return Settings(self.family, Config.of(values))
 
     @cached_property
@@ -104,9 +104,4 @@ class FamilyParameters:
             for param in self.params
             for limit in param.limits
             if not limit.needs_device
-        )
-
-    def _refusal(self, param: Param, value: Value, wanted: str) -> UsageError:
-        return UsageError(
-            f"kernel family {self.family}: {param.name} must be {wanted}, got {value!r}"
         )

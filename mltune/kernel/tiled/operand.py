@@ -45,7 +45,7 @@ class Operand:
             return
         if not self.is_transposed and self._pitch % self.width:
             wanted = f"a multiple of {self.width} with async copies"
-            self.settings.require(False, "local_pad", wanted)
+            raise self.settings.refusal("local_pad", wanted)
         if self.vector_bytes not in _ASYNC_BYTES:
             raise UnsupportedError(
                 f"kernel family tiled: global_to_local async moves 4, 8 or 16 bytes at a "
