@@ -34,7 +34,7 @@ from mltune.runner.arena import Arena
 from mltune.runner.cache import Cache
 from mltune.runner.known_good import known_good_kernel
 from mltune.runner.messages import Outcome, Request, Stage
-from mltune.runner.observe import NoObserver, Observer
+from mltune.runner.observe import Observer, make_observer
 from mltune.runner.peak import least_seconds
 from mltune.runner.preparation import Prepare, prepare, prepared_bytes
 from mltune.runner.probe import other_scalars, probe_problem
@@ -109,7 +109,7 @@ class Bench:
             device: runs the kernels.
             enter: called whenever the work enters another stage.
             memory_bytes: for the numbers of problems, on host and device together.
-            observer: reads other values than times after samples were taken.
+            observer: reads other values than times after samples were taken (default: none).
             prepare: makes the numbers and the references of problems.
 
         Raises:
@@ -130,7 +130,7 @@ class Bench:
         self._event_seconds: float | None = None  # what an event adds to a sequence
         self._timed_until = -math.inf
         self._random = random.SystemRandom()
-        self._observer = NoObserver() if observer is None else observer
+        self._observer = observer or make_observer((), device.info)
 
     def prove(self) -> None:
         """Compute the known-good kernel's problem and check it.

@@ -33,14 +33,6 @@ class Observer(Protocol):
         ...
 
 
-class NoObserver:
-    """Observes nothing."""
-
-    def look(self, launch: Callable[[], Timed]) -> dict[str, float]:
-        """Return nothing."""
-        return {}
-
-
 class RaplObserver:
     """The processor's own energy meter: `energy_joules` of one launch, `power_watts`.
 
@@ -137,7 +129,7 @@ OBSERVERS: dict[str, Callable[[DeviceInfo], Observer]] = {
 
 
 class _Several:
-    """Several observers as one."""
+    """Any number of observers as one; none observes nothing."""
 
     def __init__(self, observers: Sequence[Observer]) -> None:
         self._observers = observers
