@@ -45,7 +45,7 @@ class WorkerProcess:
         """Start it.
 
         Raises:
-            WorkerDiedError: when the system has no room for another process, or no such program.
+            WorkerDiedError: when the system has no room for it, or no such program.
         """
         try:
             self._process = subprocess.Popen(
@@ -72,8 +72,13 @@ class WorkerProcess:
             threading.Thread(target=self._hear, args=(self._process.stdout,), daemon=True),
             threading.Thread(target=self._overhear, args=(self._process.stderr,), daemon=True),
         )
-        for reader in self._readers:
-            reader.start()
+        try:
+            for reader in self._readers:
+                reader.start()
+        except RuntimeError as error:  # no room for a thread, as above for a process
+            with self._process:  # at whose end its pipes are closed
+                self.signal()
+            raise WorkerDiedError(f"cannot start {shlex.join(command)} ({error})") from error
 
     @property
     def pid(self) -> int:

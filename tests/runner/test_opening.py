@@ -1,3 +1,4 @@
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +10,7 @@ from mltune.problem import gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.runner import WorkerRunner
 from mltune.runner.opening import Opening
-from mltune.runner.process import WorkerDiedError
+from mltune.runner.process import WorkerDiedError, WorkerProcess
 from mltune.space.config import Config
 
 PROBLEM = gemm_problem(gemm(Precision.SINGLE), 30, 20, 64)
@@ -55,3 +56,25 @@ def test_closing_ends_the_worker(device_spec: str) -> None:
         worker = opening.worker
     with pytest.raises(WorkerDiedError, match="killed"):
         worker.receive(5)
+
+
+def test_a_process_without_room_for_its_threads_has_not_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[threading.Thread] = []
+
+    def start(thread: threading.Thread) -> None:
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        begin(thread)
+
+    begin = threading.Thread.start
+    monkeypatch.setattr("threading.Thread.start", start)
+
+    with pytest.raises(WorkerDiedError, match=r"cannot start sleep 60 \(can't start new thread\)"):
+        WorkerProcess(("sleep", "60"))
+    monkeypatch.undo()
+    started[0].join(10)
+
+    assert not started[0].is_alive()
