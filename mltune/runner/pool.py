@@ -71,7 +71,6 @@ class BuilderPool:
         device_spec: as for `mltune.device.choose`.
         builders: how many processes.
         build_timeout_seconds: limit of processor time for one build, which may still be changed.
-        command: starts a builder; the device's name is appended.
         after: a worker. All builders but one wait until it has opened the device, because NVIDIA's
             driver opens a device for one process after the other, and measurements wait for the
             worker.
@@ -83,11 +82,10 @@ class BuilderPool:
         builders: int,
         build_timeout_seconds: float = 60,
         *,
-        command: Sequence[str] = python_module("mltune.runner.builder"),
         after: WorkerProcess | None = None,
     ) -> None:
         self._after = after
-        self._command = (*command, device_spec)
+        self._command = python_module("mltune.runner.builder", device_spec)
         self._limits = {
             Stage.STARTING: _START_SECONDS,
             Stage.PREPARING: _START_SECONDS,

@@ -22,7 +22,6 @@ class OpenCLProgram:
 
     Attributes:
         functions: the driver's handles of the kernel's passes.
-        log: the compiler's messages, such as warnings; of the last build if there are two.
         build_seconds: time of all builds; PoCL compiles the rest at the first launch.
         local_mem_bytes: local memory of a work-group, as the driver counts it; of the pass with
             the most.
@@ -30,7 +29,6 @@ class OpenCLProgram:
 
     kernel: Kernel
     functions: tuple[cl.Kernel, ...]
-    log: str
     build_seconds: float
     local_mem_bytes: int
 
@@ -60,7 +58,7 @@ def build(
     options = [each for each in kernel.build_options if takes_standard or each != _STANDARD]
     begin = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cl.CompilerWarning)  # they are in the log
+        warnings.simplefilter("ignore", cl.CompilerWarning)
         try:
             program = _built(cl.Program(context, kernel.source), device, options)
             if needs_two_steps(kernel.source):
@@ -76,7 +74,6 @@ def build(
     return OpenCLProgram(
         kernel=kernel,
         functions=functions,
-        log=program.get_build_info(device, cl.program_build_info.LOG).strip(),
         build_seconds=seconds,
         local_mem_bytes=counted // local_mem_count,
     )
