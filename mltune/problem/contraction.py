@@ -24,7 +24,7 @@ _ACTIVATIONS = "|".join(each.name for each in Activation if each is not Activati
 _COMPUTE_TYPES = "|".join(each.name for each in ComputeType if each is not ComputeType.FULL)
 _NAME = re.compile(
     r"C([a-z]*)_A([a-z]+)(C?)_B([a-z]+)(C?)_([HSDCZ])B"
-    rf"(?:_({_COMPUTE_TYPES}))?(?:_BIAS([a-z]))?(?:_({_ACTIVATIONS}))?(?:_|$)"
+    rf"(?:_({_COMPUTE_TYPES}))?(?:_BIAS([a-z]))?(?:_({_ACTIVATIONS}))?(?:_MT.*)?"
 )
 
 
@@ -220,12 +220,12 @@ class Contraction:
 
     @classmethod
     def from_name(cls, name: str) -> Contraction:
-        """Read a name written by `name`; text after it, as in a kernel's name, is ignored.
+        """Read a name written by `name`; of a kernel's name, the part from `_MT` on is ignored.
 
         Raises:
             UsageError: when the text is no such name.
         """
-        match = _NAME.match(name)
+        match = _NAME.fullmatch(name)
         if match is None:
             raise UsageError(f"contraction: '{name}' is no name such as Cij_Aik_Bkj_SB")
         c, a, conjugate_a, b, conjugate_b, letter, compute, bias, activation = match.groups()

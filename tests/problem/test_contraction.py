@@ -213,6 +213,8 @@ def test_conjugating_a_real_precision_is_refused() -> None:
         ("s:mk,kn->mm", "einsum 'mk,kn->mm': m stands twice in mm"),
         ("s:mkk,kn->mn", "einsum 'mkk,kn->mn': k stands twice in mkk"),
         ("Cij_Aik_Bkj_QB", "contraction: 'Cij_Aik_Bkj_QB' is no name such as Cij_Aik_Bkj_SB"),
+        ("Cij_Aik_Bkj_SB_BIASj_RLU", "contraction: 'Cij_Aik_Bkj_SB_BIASj_RLU' is no name"),
+        ("Cij_Aik_Bkj_SB_RELU_BIASj", "contraction: 'Cij_Aik_Bkj_SB_RELU_BIASj' is no name"),
         ("Cji_Aik_Bkj_SB", "contraction: C's letters must be ij, got ji"),
     ],
 )
