@@ -36,6 +36,11 @@ _DEFAULTS: dict[str, Value] = {
 }
 """Tensile's defaults; parameters that are missing here have the family's own default."""
 
+MAY_BE_OPEN = frozenset(
+    {"local_pad_b", *(name for name, value in _DEFAULTS.items() if value == AUTOMATIC)}
+)
+"""The parameters that `complete` computes where they are -1."""
+
 
 def complete(settings: Mapping[str, Value]) -> Config:
     """Make the config of a kernel: defaults, then settings, then values that depend on them."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mltune.compat.tensile.complete import MAY_BE_OPEN
 from mltune.compat.tensile.fixed import ABSENT, FIXED, check_fixed
 from mltune.errors import UsageError
 from mltune.kernel.parameters.param import IntParam, Param
@@ -45,7 +46,7 @@ def read_value(name: str, item: Item) -> Config:
     if name in KEYS:
         return Config.of(_read(name, KEYS[name], item))
     if name in TILED.by_name:
-        return Config.of({name: item.scalar(name)})
+        return Config.of({name: _read_own(TILED.by_name[name], item)})
     if name in ABSENT:
         raise UsageError(f"{item.where}: {name} is not supported: it has no counterpart here")
     raise UsageError(f"{item.where}: {unknown('parameter', name, parameter_names())}")
@@ -121,6 +122,15 @@ def _read(name: str, params: tuple[Param, ...], item: Item) -> dict[str, Value]:
     if first.tensile.words:
         return {first.name: _read_word(name, first.tensile.words, item)}
     return {first.name: _read_number(name, first, item)}
+
+
+def _read_own(param: Param, item: Item) -> Value:
+    """Read the value of a parameter by mltune's name."""
+    value, is_open = item.scalar(param.name), param.name in MAY_BE_OPEN
+    if param.accepts(value) or (is_open and value == AUTOMATIC):
+        return value
+    wanted = f"{param.wanted}{', or -1' if is_open else ''}"
+    raise UsageError(f"{item.where}: {param.name} must be {wanted}, got {value!r}")
 
 
 def _read_list(name: str, params: tuple[Param, ...], item: Item) -> dict[str, Value]:

@@ -46,6 +46,7 @@ def settings(name: str, value: str) -> dict[str, Value]:
         ("EdgeType", "Branch", {}),
         ("edge_type", "remainder", {"edge_type": "remainder"}),
         ("multiply_add", "expr", {"multiply_add": "expr"}),
+        ("depth_u", "-1", {"depth_u": -1}),
     ],
 )
 def test_tensiles_keys_set_our_parameters(
@@ -72,6 +73,9 @@ def test_tensiles_keys_set_our_parameters(
         ("DepthU", "0", "DepthU: 0 is not supported: whole numbers of at least 1, or -1"),
         ("PrefetchGlobalRead", "2", "PrefetchGlobalRead: True or False, got '2'"),
         ("MACInstruction", "MUL", "MACInstruction: 'MUL' is not supported (known: FMA, MAD)"),
+        ("multiply_add", "fmaa", "t.yaml:1: multiply_add must be expr or fma or mad, got 'fmaa'"),
+        ("local_buffers", "9", "t.yaml:1: local_buffers must be 1, 2, 3 or 4, got 9"),
+        ("loop_unroll", "two", "t.yaml:1: loop_unroll must be at least 1, or -1, got 'two'"),
     ],
 )
 def test_what_is_not_supported_is_named_with_its_line(name: str, value: str, message: str) -> None:
