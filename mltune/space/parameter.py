@@ -33,11 +33,13 @@ class Parameter:
     def __post_init__(self) -> None:
         if not self.values:
             raise UsageError(f"{self.label}: needs at least one value")
-        for number, value in enumerate(self.values):
+        seen: set[Value] = set()
+        for value in self.values:
             if type(value) is not int and not (isinstance(value, str) and _WORD.fullmatch(value)):
                 raise UsageError(f"{self.label}: {value!r} is neither a whole number nor a word")
-            if value in self.values[:number]:
+            if value in seen:
                 raise UsageError(f"{self.label}: value {value!r} stands twice")
+            seen.add(value)
         if len({type(value) for value in self.values}) > 1:
             raise UsageError(
                 f"{self.label}: values must be all numbers or all words, got {self.listing}"

@@ -102,10 +102,12 @@ def _column(values: Sequence[Any]) -> list[Value]:
     if all(_is_whole(value) for value in values):
         return [int(value) for value in values]
     words: dict[str, str] = {}
+    taken: set[str] = set()
     for text in dict.fromkeys(map(str, values)):
         word = _word(text)
-        while word in words.values():
+        while word in taken:
             word += "_"
+        taken.add(word)
         words[text] = word
     return [words[str(value)] for value in values]
 

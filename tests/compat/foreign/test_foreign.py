@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from mltune.compat.foreign import read_recording
 from mltune.errors import UsageError
 from mltune.measurement.measurement import Status
 from mltune.space.config import Config
+from mltune.space.recorded import RecordedSpace
 
 ROWS: list[dict[str, Any]] = [
     {"x": 1, "way": "a b", "time": 2.0},
@@ -54,6 +56,18 @@ def test_reads_a_cache_with_its_failures(tmp_path: Path) -> None:
     ]
     assert recording.points[0].config == Config.of({"x": 1, "way": "a_b"})
     assert recording.optimum_seconds == 0.0005
+
+
+def test_a_parameter_may_have_very_many_values(tmp_path: Path) -> None:
+    rows = [{"x": number + 0.5, "way": "c", "time": 2.0} for number in range(40_000)]
+    path = written(tmp_path, cache_text(rows))
+
+    began = time.process_time()
+    recording = read_recording(path)
+    space = RecordedSpace("many", (point.config for point in recording.points))
+
+    assert (space.size, len(space.parameters[1].values)) == (40_000, 40_000)
+    assert time.process_time() - began < 5  # value by value it took 20
 
 
 def test_a_gzipped_file_says_the_same(tmp_path: Path) -> None:
