@@ -49,7 +49,7 @@ class SelectionData:
     """The selection data of a precision.
 
     Attributes:
-        entries: the largest size first; the last one's is 0.
+        entries: the largest size first; smaller sizes than the last one's get its fallback.
         unroll: terms of a sum that a pass of the loop takes.
     """
 
