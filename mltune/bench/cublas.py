@@ -85,7 +85,8 @@ class CuBLAS:
         """Copy the numbers to the device.
 
         Raises:
-            CannotComputeError: when cuBLAS refuses.
+            CannotComputeError: when cuBLAS refuses, the device has no room, or nothing compiles
+                the kernel of an epilogue.
         """
         return CuBLASProduct(self._cuda, self._library, self._handle, task)
 
@@ -111,37 +112,21 @@ class CuBLASProduct:
     ) -> None:
         self._cuda = cuda
         self._out = np.full(task.c_shape, np.nan, task.dtype)
-        self._a, self._b, self._c = (cuda.upload(array) for array in (task.a, task.b, self._out))
-        data, compute, scalar = _TYPES[task.dtype.name]
-        compute = _FAST.get(task.problem.contraction.compute, compute)
-        self._scalars = np.array([1, 0], scalar)  # the library reads them at every call
-        one, zero = (ctypes.c_void_p(self._scalars[i:].ctypes.data) for i in (0, 1))
-        integer, long = ctypes.c_int, ctypes.c_longlong
+        self._held: list[ctypes.c_void_p] = []
+        self._finish: CudaFinish | None = None
+        self._graphs: dict[int, ctypes.c_void_p] = {}
         batched = task.batch > 1
         self._function = library.cublasGemmStridedBatchedEx if batched else library.cublasGemmEx
-
-        def matrix(pointer: ctypes.c_void_p, leading: int, elements: int) -> list[Any]:
-            stride = [long(elements)] if batched else []
-            return [pointer, integer(data), integer(leading), *stride]
-
-        self._arguments = [
-            handle,
-            integer(_TRANSPOSE[task.trans_a]),
-            integer(_TRANSPOSE[task.trans_b]),
-            *(integer(extent) for extent in (task.m, task.n, task.k)),
-            one,
-            *matrix(self._a, task.lda, task.m * task.k),
-            *matrix(self._b, task.ldb, task.n * task.k),
-            zero,
-            *matrix(self._c, task.ldc, task.m * task.n),
-            *([integer(task.batch)] if batched else []),
-            integer(compute),
-            integer(_DEFAULT_ALGORITHM),
-        ]
-        self._finish = CudaFinish(cuda, task, self._c) if task.has_epilogue else None
-        self._graphs: dict[int, ctypes.c_void_p] = {}
-        self._call()  # cuBLAS loads its kernel now, as it cannot during a capture
-        cuda.wait()
+        try:
+            a, b, self._c = map(self._upload, (task.a, task.b, self._out))
+            self._arguments = self._blas_arguments(handle, task, (a, b, self._c))
+            if task.has_epilogue:
+                self._finish = CudaFinish(cuda, task, self._c)
+            self._call()  # cuBLAS loads its kernel now, as it cannot during a capture
+            cuda.wait()
+        except (CannotComputeError, NotPresentError) as error:  # the latter of an epilogue
+            self.close()
+            raise CannotComputeError(str(error)) from error
 
     def compute(self) -> Array:
         """Multiply, and copy C back."""
@@ -168,10 +153,43 @@ class CuBLASProduct:
         """Free the device's memory."""
         for graph in self._graphs.values():
             self._cuda.drop_graph(graph)
-        for pointer in (self._a, self._b, self._c):
+        for pointer in self._held:
             self._cuda.free(pointer)
         if self._finish is not None:
             self._finish.release()
+
+    def _upload(self, array: Array) -> ctypes.c_void_p:
+        self._held.append(self._cuda.upload(array))
+        return self._held[-1]
+
+    def _blas_arguments(
+        self, handle: ctypes.c_void_p, task: Task, matrices: tuple[ctypes.c_void_p, ...]
+    ) -> list[Any]:
+        data, compute, scalar = _TYPES[task.dtype.name]
+        compute = _FAST.get(task.problem.contraction.compute, compute)
+        self._scalars = np.array([1, 0], scalar)  # the library reads them at every call
+        one, zero = (ctypes.c_void_p(self._scalars[i:].ctypes.data) for i in (0, 1))
+        integer, long = ctypes.c_int, ctypes.c_longlong
+
+        def matrix(pointer: ctypes.c_void_p, leading: int, elements: int) -> list[Any]:
+            stride = [long(elements)] if task.batch > 1 else []
+            return [pointer, integer(data), integer(leading), *stride]
+
+        a, b, c = matrices
+        return [
+            handle,
+            integer(_TRANSPOSE[task.trans_a]),
+            integer(_TRANSPOSE[task.trans_b]),
+            *(integer(extent) for extent in (task.m, task.n, task.k)),
+            one,
+            *matrix(a, task.lda, task.m * task.k),
+            *matrix(b, task.ldb, task.n * task.k),
+            zero,
+            *matrix(c, task.ldc, task.m * task.n),
+            *([integer(task.batch)] if task.batch > 1 else []),
+            integer(compute),
+            integer(_DEFAULT_ALGORITHM),
+        ]
 
     def _calls(self, count: int) -> None:
         for _ in range(count):
