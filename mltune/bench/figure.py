@@ -30,12 +30,14 @@ def draw(comparison: Comparison, names: Sequence[str], title: str) -> str:
         title: what, where and when.
     """
     ratios = [r for name in names[1:] for r in comparison.ratios(names[0], name)[:1]]
-    panels = [*([_ratio_panel(ratios, names)] if ratios else []), _roofline(comparison, names)]
+    panels = [_ratio_panel(ratios, names)] if ratios else []
+    if any(result.timings for result in comparison.results):
+        panels.append(_roofline(comparison, names))
     placed = [
         tag("g", panel, transform=f"translate({number * (_WIDTH + 20)} {_HEAD})")
         for number, panel in enumerate(panels)
     ]
-    width, height = len(panels) * (_WIDTH + 20), _HEIGHT + _HEAD
+    width, height = max(len(panels), 1) * (_WIDTH + 20), _HEIGHT + _HEAD
     return tag(
         "svg",
         tag("title", title),

@@ -168,6 +168,15 @@ def test_one_size_and_one_contestant_make_a_picture_too() -> None:
     assert "GFLOP/s" in draw(comparison, ["numpy"], "one")
 
 
+def test_a_picture_of_nothing_but_refusals_has_its_title() -> None:
+    comparison = Comparison((SizeResult(problem(8), {}, {"mltune": "no room"}),))
+
+    svg = draw(comparison, ["mltune", "numpy"], "sgemm on a device")
+
+    assert ">sgemm on a device</text>" in svg
+    assert "GFLOP/s" not in svg
+
+
 class Losing(Turns):
     """A product whose kernel time can be read only once."""
 
