@@ -18,6 +18,7 @@ from mltune.device.opencl.examination import examined, with_answers
 from mltune.device.opencl.listing import device_at
 from mltune.device_info import Probed
 from mltune.errors import NoDeviceError
+from mltune.kernel.parameters.register_tile import DIRECT
 from tests import devices
 
 GPU = DeviceEntry("opencl", "0:0", replace(devices.GPU, fp16=True))
@@ -213,3 +214,7 @@ def test_a_driver_that_builds_nothing_is_refused_in_one_line(
     assert "runs no kernel (error: unknown target CPU 'generic')" in str(raised.value)
     assert "\n" not in str(raised.value)
     assert not list(tmp_path.glob("*.json"))  # it may be repaired by the next time
+
+
+def test_the_sub_groups_that_kernels_may_ask_for_are_tried() -> None:
+    assert {0, *probe._SIZES} == set(DIRECT.by_name["sub_group_size"].values)
