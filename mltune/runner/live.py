@@ -315,14 +315,14 @@ class WorkerRunner:
             check=not checked,
         )
         while True:
-            if (verdict := self._quarantine.verdict(kernel)) is not None:
+            if (verdict := self._quarantine.verdict(kernel, problem)) is not None:
                 return verdict
             outcome = self._ask(request)
             if outcome.status is Status.TIMEOUT and outcome.retire:
-                self._quarantine.note_death(kernel, outcome)
+                self._quarantine.note_death(kernel, problem, outcome)
             if outcome.status is not Status.CRASHED:
                 break
-            self._quarantine.note_death(kernel, outcome)
+            self._quarantine.note_death(kernel, problem, outcome)
         if built is not None and built.status is Status.OK:
             return replace(
                 outcome,
@@ -364,14 +364,23 @@ class WorkerRunner:
             except TimeoutError as error:
                 self._drop_worker()
                 text = f"stopped while {stage.value}, after {error}"
-                return Outcome(status=Status.TIMEOUT, message=text, retire=True)
+                return Outcome(
+                    status=Status.TIMEOUT,
+                    message=text,
+                    preparing=stage is Stage.PREPARING,
+                    retire=True,
+                )
             except WorkerDiedError as error:
                 self._drop_worker()
                 if stage is Stage.STARTING:
                     continue  # it died while idle; no kernel is to blame
                 text = f"the worker, while {stage.value}, {error}"
                 return Outcome(
-                    status=Status.CRASHED, message=text, outsider=error.outsider, retire=True
+                    status=Status.CRASHED,
+                    message=text,
+                    outsider=error.outsider,
+                    preparing=stage is Stage.PREPARING,
+                    retire=True,
                 )
             except BaseException:
                 # Mainly for Ctrl-C: an unread answer would be taken for that of the next request.

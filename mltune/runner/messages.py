@@ -137,6 +137,7 @@ class Outcome:
             samples; None if nothing was timed.
         outsider: whether another process may have ended the worker. SIGKILL never comes from a
             kernel: it comes from a person, or from the system when memory is short.
+        preparing: whether the worker ended while it prepared the problem.
         retire: whether the device may be damaged, so that a new process should replace this one.
     """
 
@@ -150,6 +151,7 @@ class Outcome:
     reference_seconds: float | None = None
     observed: tuple[tuple[str, float], ...] = ()
     outsider: bool = False
+    preparing: bool = False
     retire: bool = False
 
     def to_json(self) -> dict[str, Any]:

@@ -19,9 +19,12 @@ from mltune.measurement import Status
 from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.runner import WorkerRunner
+from mltune.runner.messages import Outcome
 from mltune.space.config import Config
+from tests.devices import CPU
 
 PROBLEM = gemm_problem(gemm(Precision.SINGLE), 30, 20, 64)
+GOOD = Outcome(status=Status.OK, seconds=(0.001,))
 MakeConfig = Callable[..., Config]
 
 
@@ -224,6 +227,29 @@ def test_a_worker_that_cannot_start_any_more_is_a_device_that_is_gone(
 
         with pytest.raises(DeviceGoneError, match="the device is gone: cannot start /no/such/pro"):
             runner.run(PROBLEM, naive_config())
+
+
+def test_a_size_that_cannot_be_prepared_is_no_fault_on_other_sizes(
+    naive_family: KernelFamily, naive_config: MakeConfig
+) -> None:
+    code = (
+        "import json, sys\n"
+        f"print(json.dumps({{'device': {CPU.to_json()!r}, 'number': '0:0'}}), flush=True)\n"
+        "print(json.dumps({'ready': True}), flush=True)\n"
+        "for line in sys.stdin:\n"
+        "    print(json.dumps({'stage': 'preparing'}), flush=True)\n"
+        "    if json.loads(line)['problem']['sizes'][0] > 100:\n"
+        "        sys.exit(3)\n"
+        f"    print(json.dumps({{'answer': {GOOD.to_json()!r}}}), flush=True)\n"
+    )
+    large = gemm_problem(gemm(Precision.SINGLE), 101, 20, 64)
+    with WorkerRunner("any", naive_family, worker=(sys.executable, "-c", code)) as runner:
+        failed = runner.run(large, naive_config())
+
+        assert failed.status is Status.CRASHED
+        assert "twice: the worker, while preparing, ended with exit status 3" in failed.message
+        assert runner.run(PROBLEM, naive_config()).status is Status.OK
+        assert runner.run(large, naive_config()).message == failed.message
 
 
 def test_what_is_prepared_is_measured_as_if_it_was_not(
