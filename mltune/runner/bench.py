@@ -149,7 +149,8 @@ class Bench:
         """Prepare a problem before it is needed."""
         problem = problem.canonical()
         if self._workspaces.get((problem, seed)) is None:
-            with contextlib.suppress(LimitError, LaunchError):  # the request will report it
+            # the request will report it
+            with contextlib.suppress(LimitError, LaunchError, MemoryError):
                 self._prepare(problem, seed)
 
     def measure(self, request: Request) -> Outcome:
@@ -164,6 +165,9 @@ class Bench:
             outcome = Outcome(status=Status.LAUNCH_ERROR, message=str(error))
         except (LaunchError, ClockError) as error:
             outcome = Outcome(status=Status.LAUNCH_ERROR, message=str(error), retire=True)
+        except MemoryError as error:
+            text = f"the host has no memory left: {error}"
+            outcome = Outcome(status=Status.LAUNCH_ERROR, message=text, retire=True)
         except DeviceLostError as error:
             outcome = Outcome(status=Status.CRASHED, message=str(error), retire=True)
         except TooSlowError as error:

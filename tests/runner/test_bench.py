@@ -1,4 +1,4 @@
-"""Which measurements have their timed launches checked."""
+"""Which measurements have their timed launches checked, and what they are without memory."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from mltune.device import open_device
+from mltune.device import Device, open_device
 from mltune.kernel import Kernel
 from mltune.measurement import Status
-from mltune.problem import Precision, gemm, gemm_problem
+from mltune.problem import Precision, Problem, gemm, gemm_problem
 from mltune.runner import bench as bench_module
 from mltune.runner.bench import Bench
 from mltune.runner.messages import Request
+from mltune.runner.preparation import Prepared, prepare
 from mltune.runner.timing import SamplingPlan
 from mltune.runner.workspace import Workspace
 
@@ -62,3 +63,24 @@ def test_a_kernels_first_measurement_and_the_leaders_rounds_are_always_watched(
         found.append(bool(seen))
 
     assert found == watched
+
+
+def test_a_problem_that_the_host_has_no_room_for_is_an_answer(
+    device_spec: str, naive_kernel: Callable[..., Kernel]
+) -> None:
+    def prepare_small(device: Device, problem: Problem, seed: int) -> Prepared:
+        if problem.m > 100:
+            raise MemoryError("Unable to allocate 8 GiB")
+        return prepare(device, problem, seed)
+
+    bench = Bench(open_device(device_spec), lambda stage: None, 1 << 28, prepare=prepare_small)
+    large = gemm_problem(gemm(Precision.SINGLE), 101, 36, 24)
+    request = Request(
+        problem=large, kernel=naive_kernel(), plan=SamplingPlan(samples=1), seed=3, run_seconds=30
+    )
+
+    bench.expect(large, 3)
+    outcome = bench.measure(request)
+
+    assert (outcome.status, outcome.retire) == (Status.LAUNCH_ERROR, True)
+    assert outcome.message == "the host has no memory left: Unable to allocate 8 GiB"
