@@ -49,6 +49,8 @@ def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
         if _is_device(path):
             path.write_bytes(data)
             return
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         path = path.resolve() if path.is_symlink() else path
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
         try:

@@ -101,6 +101,12 @@ def test_what_cannot_be_written_is_refused_before(
         refuse_unwritable(path)
 
 
+@pytest.mark.parametrize("place", [".", "..", "/"])
+def test_a_folder_is_no_file(place: str) -> None:
+    with pytest.raises(UsageError, match=r"^[./]+: cannot write \(Is a directory\)$"):
+        write_atomically(Path(place), b"")
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     path = tmp_path / "no" / "run.json"
 
