@@ -301,6 +301,8 @@ class TuningStudy:
         whole = not failed and len(values) == self._sizes
         state = TrialState.FAIL if failed else TrialState.COMPLETE if whole else TrialState.PRUNED
         value = geometric_mean(values.values()) if whole else None
+        if state == TrialState.PRUNED and values:
+            value = values[max(values)]  # as `Study.tell`
         return self._told(
             config, state, value, values, {STATUS: status.value, **(attributes or {})}
         )

@@ -104,7 +104,7 @@ def test_a_trial_that_another_process_began_ends_in_the_study_too() -> None:
     trials = asked.trials
     assert [trial.params["x"] for trial in trials] == [1, 2, 3]
     assert [trial.state.name for trial in trials] == ["PRUNED", "COMPLETE", "FAIL"]
-    assert [trial.values for trial in trials] == [None, [2.0], None]
+    assert [trial.values for trial in trials] == [[3.0], [2.0], None]
     assert [trial.intermediate_values for trial in trials] == [{0: 3.0}, {0: 1.0, 1: 4.0}, {}]
     assert trials[2].user_attrs == {"status": "wrong_result"}
 
@@ -158,6 +158,8 @@ def test_states_values_and_attributes_of_the_trials() -> None:
     assert first.user_attrs["kernel"] == "Cij_Aik_Bkj_SB_MT0"
     assert (second.state, second.intermediate_values) == (TrialState.PRUNED, {1: 3.0})
     assert (third.state, third.user_attrs["status"]) == (TrialState.FAIL, "timeout")
+    frozen = asked.study.frozen(SPACE.at(0), {1: 3.0}, Status.OK)
+    assert (frozen.state, frozen.value) == (second.state, second.value)
 
 
 def test_a_listener_is_told_the_runs_number_at_each_change() -> None:
