@@ -121,12 +121,17 @@ def import_files(paths: Sequence[Path], out: Path | None) -> tuple[Converted, ..
         out: the folder to write into; None for `imported`, or `runs` for a bundle.
 
     Raises:
-        UsageError: when one cannot be read, or a result exists already.
+        UsageError: when one cannot be read or is mltune's own, or a result exists already.
         MltuneError: when something cannot be written.
     """
     done = []
     for path in paths:
         kind, text = _recognise(path)
+        if kind in (_RUN, _SELECTOR, _SPACE):
+            forms = ", ".join(kind.targets)
+            raise UsageError(
+                f"{path}: is {kind.name}; mltune convert writes it in other forms (--to {forms})"
+            )
         target = next(iter(kind.targets))
         stem = path.name.partition(".")[0]
         suffix = _SUFFIXES.get(target, "")
