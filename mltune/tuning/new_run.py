@@ -8,8 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mltune import __version__
 from mltune.device_info import DeviceInfo
+from mltune.errors import UsageError
 from mltune.kernel.handwritten import Description
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import to_text
@@ -90,6 +93,13 @@ def new_run_info(
     )
     for size in info.sizes:
         problem_of_size(contraction, size.extents, info.alpha, info.beta)
+    for name, factor in (("alpha", info.alpha), ("beta", info.beta)):
+        most = float(np.finfo(contraction.precision.dtype).max)
+        if not abs(factor) <= most:
+            raise UsageError(
+                f"--{name}: must be from -{most:g} to {most:g} for "
+                f"{problem_type_name(contraction)}, got {factor:g}"
+            )
     info = _with_cross_sizes(info, options.cross_sizes or (NONE if is_written else AUTO))
     refuse_too_large(info.cross_problems, device)
     return info
