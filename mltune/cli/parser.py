@@ -7,7 +7,8 @@ import difflib
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from mltune.cli.terminal import columns
 from mltune.cli.wrapping import wrapped
@@ -40,6 +41,12 @@ class Parser(argparse.ArgumentParser):
         if extras:
             self.error(f"unexpected argument '{extras[0]}'")
         return parsed, extras
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Refuse an empty path, as of an unset variable: `Path` takes it for this folder."""
+        if action.type is Path and not arg_string:
+            raise argparse.ArgumentError(action, "expected a path, got nothing")
+        return super()._get_value(action, arg_string)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """Suggest the nearest choice for a misspelt verb or word."""

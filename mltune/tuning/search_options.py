@@ -281,7 +281,7 @@ def asked_contraction(
 
 def asked_problem_type(options: SearchOptions) -> Contraction:
     """Return the problem type that was asked for; raises what `asked_contraction` raises."""
-    problem = options.problem or DEFAULT_PROBLEM
+    problem = DEFAULT_PROBLEM if options.problem is None else options.problem
     return parse_problem_type(problem, options.epilogue, options.compute)
 
 

@@ -128,6 +128,8 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("serach", 2, "did you mean 'search'?"),
     ("multiply", 2, "known: tune, trace, devices, search"),
     ("search --bugdet 3", 2, "unknown option '--bugdet', did you mean '--budget'?"),
+    ("search --run {nothing}", 2, "search: -o/--run: expected a path, got nothing"),
+    ("report {nothing}", 2, "report: RUN: expected a path, got nothing"),
     ("devices there", 2, "unexpected argument 'there'"),
     ("search --budget", 2, "--budget: expected one argument"),
     # Numbers.
@@ -137,10 +139,16 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("search --budget 1.5", 2, "got '1.5'"),
     ("search --seed -1", 2, "--seed: must be a whole number of at least 0"),
     ("search --alpha nan", 2, "--alpha: must be a finite number"),
+    (
+        SEARCH + " --alpha 1e39",
+        2,
+        "--alpha: must be from -3.40282e+38 to 3.40282e+38 for sgemm_nn,",
+    ),
     ("search --beta much", 2, "--beta: must be a finite number"),
     ("search --samples 0", 2, "--samples: must be a whole number of at least 1"),
     ("search --build-timeout 0", 2, "--build-timeout: must be a number of seconds above 0"),
     # Problems and sizes.
+    ("search --problem {nothing}", 2, "problem: unknown '' (known: "),
     ("search --problem qgemm_nn", 2, "problem: unknown 'qgemm_nn'"),
     ("search --problem s:mk,kn", 2, "problem: unknown 's:mk,kn'"),
     ("search --problem s:mk,kn->mq", 2, "einsum 'mk,kn->mq': n is not in the result, so it must"),
