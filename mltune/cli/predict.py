@@ -17,7 +17,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     """Add this verb's options."""
     add = parser.add_argument
     add("model", type=Path, metavar="MODEL", help="what mltune train wrote, or a pack")
-    add("size", nargs="+", type=_extents, metavar="MxNxK[xB]", help="the problem's size")
+    add("size", nargs="+", type=_extents, metavar="MxNxK[xB]", help="a size, also as M N K")
     add("--top", type=positive, default=5, metavar="N", help="how many kernels (default: 5)")
     add("--measure", action="store_true", help="measure them, and sort by that")
     add(
@@ -80,4 +80,4 @@ def run(args: argparse.Namespace) -> int:
 
 def _extents(text: str) -> tuple[int, ...]:
     """Read `MxNxK`, or three numbers as separate arguments."""
-    return tuple(map(positive, text.split("x")))
+    return tuple(map(positive, text.lower().split("x")))

@@ -325,7 +325,7 @@ def test_a_model_of_two_runs_measures_kernels_of_both_families(
     assert mltune(*searched, "--budget", "4", "--run", run, "--quiet").code == 0
     assert mltune("train", finished_run, run, "-o", folder, "--quiet").code == 0
     ranked = mltune("predict", folder, 20, 20, 20, "--top", 99, "--measure", *on, "--json").json
-    odd = mltune("predict", folder, 21, 20, 20, "--top", 99, "--explore", 3, "--json").json
+    odd = mltune("predict", folder, "21X20X20", "--top", 99, "--explore", 3, "--json").json
     distilled = mltune("distil", run, "-o", tmp_path / "s.json", "--json").json
 
     measured = ranked["predictions"]
