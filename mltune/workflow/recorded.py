@@ -116,6 +116,8 @@ def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded
                     f"{folder}: its {what} is {value}, that of {folders[0]} is {expected}; "
                     "they cannot be used together"
                 )
+    if len({info.id for info in infos}) < len(infos):  # a copy, or two folders of a shared run
+        measurements = list(dict.fromkeys(measurements))
     return Recorded(tuple(infos), with_one_name(measurements))
 
 

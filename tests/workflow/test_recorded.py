@@ -39,6 +39,15 @@ def test_runs_are_read_together(info: RunInfo, make: Make, save: Save) -> None:
     assert "median of 7 samples" in conditions["time"]
 
 
+def test_a_measurement_of_two_copies_of_a_run_counts_once(
+    info: RunInfo, make: Make, save: Save
+) -> None:
+    rows = [make(0, 8, 1.0), make(0, 8, 1.1), make(1, 16, 1.0)]
+    first, copy = save("first", info, rows), save("copy", info, rows)
+
+    assert read_runs([first, copy]).measurements == read_runs([first]).measurements
+
+
 def test_a_run_without_measurements_is_refused(info: RunInfo, save: Save) -> None:
     with pytest.raises(UsageError, match="holds no measurements"):
         read_runs([save("empty", info, [])])
