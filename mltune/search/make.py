@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optuna.samplers import BaseSampler
+from optuna.samplers import BaseSampler, BruteForceSampler
 
 from mltune.errors import UsageError
 from mltune.measurement.recording import Recording
@@ -97,9 +97,18 @@ def _own(name: str, space: ConfigSpace, seed: int, arguments: dict[str, Any]) ->
 
 
 def made_feasible(space: ConfigSpace, sampler: BaseSampler, seed: int) -> ConfigSampler:
-    """Return a sampler as it is if it knows the space, else inside a `FeasibleSampler`."""
+    """Return a sampler as it is if it knows the space, else inside a `FeasibleSampler`.
+
+    Raises:
+        UsageError: when it cannot learn from other trials than its own proposals.
+    """
     if isinstance(sampler, ConfigSampler):
         return sampler
+    if isinstance(sampler, BruteForceSampler):
+        raise UsageError(
+            "sampler: BruteForceSampler takes no proposal but its own; 'exhaustive' tries all "
+            "feasible configs"
+        )
     numeric = type(sampler).__name__ in _NUMERIC
     return FeasibleSampler(space, sampler, seed, numeric=numeric)
 

@@ -145,11 +145,16 @@ def test_an_unknown_option_is_one_line() -> None:
         ({"sampler": "no_such_module:Best"}, "sampler: no_such_module:Best: No module named"),
         ({"sampler": "math:sqrt"}, "sampler: math:sqrt is no optuna.samplers.BaseSampler"),
         (
+            {"sampler": "optuna.samplers:BruteForceSampler"},
+            "^sampler: BruteForceSampler takes no proposal but its own; 'exhaustive' tries all",
+        ),
+        (
             {"sampler": "optuna.samplers:TPESampler", "sampler_arguments": '{"speed": 9}'},
             "unexpected keyword argument 'speed'",
         ),
     ],
 )
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 def test_a_sampler_that_cannot_be_made_leaves_no_folder(
     tmp_path: Path, options: dict[str, Any], rule: str
 ) -> None:
