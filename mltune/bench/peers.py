@@ -19,6 +19,9 @@ PEERS: dict[str, Callable[[DeviceInfo, Queues], Contestant]] = {
 }
 """Each value opens a library on a device, or raises `NotPresentError`."""
 
+COMPILING = frozenset((CLBlast.name,))
+"""Those that compile their kernels at first use, which took CLBlast 14 s on PoCL."""
+
 
 def absence(name: str, device: DeviceInfo) -> str:
     """Return why a library cannot be used with a device; empty if it seems to be installed.

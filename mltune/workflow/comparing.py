@@ -24,6 +24,7 @@ from mltune.selector.json import write_selector
 _ROUNDS = 5
 _START_SECONDS = 10.0
 """Beyond the time limit: to start, and to let a library compile its kernels."""
+TOO_LONG = "the libraries took too long"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def bench_apart(
         )
         document = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
-        return "the libraries took too long"
+        return TOO_LONG
     except ValueError:
         last = done.stderr.strip().splitlines()[-1:]
         return "; ".join(last) or "mltune bench failed"

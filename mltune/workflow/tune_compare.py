@@ -6,10 +6,11 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mltune.bench.peers import absence
+from mltune.bench.peers import COMPILING, absence
 from mltune.device import DeviceEntry
 from mltune.device_info import DeviceInfo
 from mltune.problem import Size, problem_of_size
@@ -17,15 +18,16 @@ from mltune.run.run import read_info
 from mltune.shell import command
 from mltune.tuning.cross_sizes import spread_order, unseen_sizes
 from mltune.tuning.progress import Progress, Show
-from mltune.workflow.comparing import bench_apart
+from mltune.workflow.comparing import TOO_LONG, bench_apart
 from mltune.workflow.program_gain import Against, compared
 from mltune.workflow.tune_plan import Part, expected_seconds
 
 _ROUNDS = 9
 _MOST_UNSEEN = 60
-_LEAST_SECONDS = 0.1
-_START_SECONDS = 60.0
-"""Beyond the time limit: to start, and to let a library compile its kernels."""
+_LEAST_SECONDS = 5.0
+"""For one problem type: Python alone starts for a second or more."""
+_MOST_SPARE = 10.0
+"""Of the time: to start and to end the last size, and again for a second try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ def compare_parts(
         chosen: the problem types, at least one.
         against: names of libraries; those that are not installed are left out.
         entry: the device.
-        seconds: for all; problem types share them like the searches' time.
+        seconds: for all; problem types share them like the searches' time. A library that
+            compiles its kernels for too long is left out.
         show: called with the problem type that is compared.
         seed: of the choice of sizes that no kernel was timed on.
 
@@ -73,29 +76,57 @@ def compare_parts(
     lacking = []
     end = time.monotonic() + seconds
     shares = [each.part.share for each in chosen]
+    taken = names
     for number, each in enumerate(chosen):
         name = each.part.name
-        show(Progress(phase=f"compare {name}", done=number, total=len(chosen)))
+        left = max(0.0, end - time.monotonic())
+        phase = f"compare {name}"
+        show(Progress(phase=phase, done=number, total=len(chosen), seconds_left=left))
         sizes = _sizes(each, entry.info, seed)
         counts[name] = {size.extents: size.count for size in sizes}
-        left = end - time.monotonic()
         if number and left <= 0:  # a library that compiles took it all
             documents[name] = {"sizes": []}
             continue
-        document = bench_apart(
-            each.selector,
-            names,
-            entry.number,
-            [size.extents for size in sizes],
-            max(_LEAST_SECONDS, left) * shares[number] / math.fsum(shares[number:]),
-            rounds=_ROUNDS,
-            start_seconds=_START_SECONDS,
-        )
+        extents = [size.extents for size in sizes]
+        share = shares[number] / math.fsum(shares[number:])
+        bench = partial(_bench, each.selector, entry, extents, share)
+        quick = [library for library in taken if library not in COMPILING]
+        kept = min(_MOST_SPARE, left / 2) if quick and quick != taken else 0.0
+        has_time = not kept or kept >= _LEAST_SECONDS
+        document = bench(taken, left - kept) if has_time else TOO_LONG
+        if document == TOO_LONG and kept:
+            slow = ", ".join(library for library in taken if library in COMPILING)
+            again = command("mltune", "bench", each.selector.parent)
+            lacking.append(f"no time for {slow}, which compiles its kernels (compare: {again})")
+            taken = quick
+            document = bench(taken, end - time.monotonic())
         if isinstance(document, str):
             lacking.append(f"{name} beside libraries: {document}")
             continue
         documents[name] = document
     return compared(documents, counts, names), (*lacking, *_missing(documents, counts, chosen))
+
+
+def _bench(
+    selector: Path,
+    entry: DeviceEntry,
+    sizes: Sequence[tuple[int, ...]],
+    share: float,
+    names: Sequence[str],
+    seconds: float,
+) -> dict[str, Any] | str:
+    """Time a share of some seconds; a library that compiles may take all of them."""
+    seconds = max(_LEAST_SECONDS, seconds)
+    limit = share * (seconds - min(_MOST_SPARE, seconds / 2))
+    return bench_apart(
+        selector,
+        names,
+        entry.number,
+        sizes,
+        limit,
+        rounds=_ROUNDS,
+        start_seconds=seconds - limit,
+    )
 
 
 def _missing(

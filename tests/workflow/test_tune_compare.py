@@ -11,6 +11,7 @@ import pytest
 from mltune.device import DeviceEntry
 from mltune.problem import Precision, Size, gemm
 from mltune.problem.sizes import parse_sizes
+from mltune.workflow.comparing import TOO_LONG
 from mltune.workflow.tune_compare import Chosen, compare_parts
 from mltune.workflow.tune_plan import Part
 from tests.devices import GPU
@@ -115,3 +116,27 @@ def test_where_the_first_problem_type_took_the_time_the_next_is_not_begun(
     assert len(seconds) == 1
     assert seconds[0] > 0
     assert lacking == ("no time to compare 2 of 4 sizes (compare: mltune bench s)",)
+
+
+@pytest.mark.parametrize("left", [4.0, 16.0, 120.0])
+def test_a_library_that_compiles_for_too_long_leaves_time_for_the_others(
+    asked: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch, left: float
+) -> None:
+    clock, tries = [0.0], []
+
+    def bench(*given: Any, start_seconds: float, **_: Any) -> dict[str, Any] | str:
+        tries.append(given[1])
+        clock[0] += given[4] + start_seconds
+        sizes = [{"size": size, "disturbed": [], "contestants": {}} for size in given[3]]
+        return TOO_LONG if "clblast" in given[1] else {"sizes": sizes}
+
+    monkeypatch.setattr("mltune.workflow.tune_compare.bench_apart", bench)
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    chosen = Chosen(Part(contraction=gemm(Precision.SINGLE)), Path("run"), Path("s/x.json"), ())
+    _, lacking = compare_parts([chosen], ("clblast", "numpy"), ENTRY, left, lambda _: None, 0)
+
+    assert tries == [["clblast", "numpy"], ["numpy"]][-1 - (left > 10) :]
+    assert clock[0] <= max(left, 5.0)
+    assert lacking == (
+        "no time for clblast, which compiles its kernels (compare: mltune bench s)",
+    )
