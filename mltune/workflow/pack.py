@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from mltune.device import DeviceEntry, choose, list_devices
+from mltune.device_info import DeviceInfo
 from mltune.errors import NoDeviceError, UsageError
 from mltune.problem import problem_type_name
+from mltune.reading import read_bytes
 from mltune.run.run import INFO_NAME, read_info
 from mltune.runtime.here import lacking
 from mltune.runtime.tuned_gemm import load
@@ -17,6 +19,7 @@ from mltune.runtime.verify import Verified, verify
 from mltune.selector.pack import find_selectors, packs
 from mltune.tuning.progress import Show, Steps
 from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
+from mltune.workflow.memory import remembered
 from mltune.workflow.train import train
 
 DEFAULT_FOLDER = Path("models")
@@ -120,17 +123,26 @@ def list_packs(given: Sequence[Path], device: str | None) -> tuple[Listed, ...]:
             entry = choose("auto", list_devices(), lambda each: each)
         except NoDeviceError:
             entry = None
-    files = [file for each in given or packs() for file in find_selectors(each)]
-    return tuple(_listed(file, entry) for file in files)
+    files = [file.absolute() for each in given or packs() for file in find_selectors(each)]
+    states = [read_bytes(file) for file in files]
+    # To write the sources of all kernels that ship takes a second.
+    return remembered(_all_listed)(files, states, entry.info if entry else None)
 
 
-def _listed(file: Path, entry: DeviceEntry | None) -> Listed:
+def _all_listed(
+    files: Sequence[Path], states: Sequence[bytes], device: DeviceInfo | None
+) -> tuple[Listed, ...]:
+    """Describe packs; `states` is a part of the cache's key."""
+    return tuple(_listed(file, device) for file in files)
+
+
+def _listed(file: Path, device: DeviceInfo | None) -> Listed:
     tuned = load(file, check=False)
     selector, kernels = tuned.selector, tuned.kernels
     said = dict(selector.conditions)
-    lacks = lacking(kernels, entry.info) if entry else {}
+    lacks = lacking(kernels, device) if device else {}
     return Listed(
-        name="/".join(file.absolute().parts[-3:-1]),
+        name="/".join(file.parts[-3:-1]),
         device=said.get("device", ""),
         date=said.get("date", ""),
         sizes=len(selector.exact),

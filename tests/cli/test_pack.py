@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mltune.problem import parse_problem_type
+from mltune.runtime.tuned_gemm import TunedGemm, load
 from mltune.selector.json import write_selector
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.selector.speeds import Speed, read_speeds, write_speeds
@@ -84,6 +85,27 @@ def test_packs_that_ship_are_listed_with_what_a_device_lacks(
     (line,) = [each for each in listed.splitlines() if each.startswith(pack)]
     assert "PTX instructions of NVIDIA GPUs" in listed
     assert " 0 " in line
+
+
+def test_the_kernels_of_an_unchanged_pack_are_not_written_again_to_list_it(
+    mltune: Command, device_spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLTUNE_CACHE_DIR", str(tmp_path / "cache"))
+    loaded: list[Path] = []
+
+    def counted(file: Path, **given: bool) -> TunedGemm:
+        loaded.append(file)
+        return load(file, **given)
+
+    monkeypatch.setattr("mltune.workflow.pack.load", counted)
+    pack = tmp_path / SELECTOR_NAME
+    listed = []
+    for problem in ("sgemm_nn", "sgemm_nn", "dgemm_nn"):
+        write_selector(selector_for(parse_problem_type(problem)), pack)
+        listed.append(mltune("pack", "list", tmp_path, "--device", device_spec).out)
+
+    assert loaded == [pack, pack]
+    assert listed[0] == listed[1]
 
 
 @pytest.mark.parametrize(
