@@ -43,6 +43,7 @@ _REASONS: tuple[tuple[str, type[MltuneError], str], ...] = (
     ("readonly", UsageError, "cannot be written (file or folder is read-only)"),
     ("unable to open", UsageError, "cannot be opened (read-only, or no such folder)"),
     ("disk is full", DiskFullError, "cannot grow (the disk is full)"),
+    ("SQLITE_IOERR_SHMSIZE", DiskFullError, "cannot grow (the disk is full)"),
     ("No space left on device", DiskFullError, "its server's disk is full"),
     ("database is locked", MltuneError, f"locked by another process for {BUSY_SECONDS} seconds"),
     ("password authentication failed", UsageError, "password or user is wrong"),
@@ -57,7 +58,7 @@ _REASONS: tuple[tuple[str, type[MltuneError], str], ...] = (
     ("starting up", MltuneError, "its server is starting up"),
     ("shutting down", MltuneError, "the server was lost"),
 )
-"""Parts of the messages of SQLite and PostgreSQL, and the text that replaces them."""
+"""Parts of the messages of SQLite and PostgreSQL, or names of errors, and what replaces them."""
 
 _MISSING_DATABASE = re.compile(r'database "(.+)" does not exist')
 
@@ -144,8 +145,9 @@ def one_line_errors(where: str) -> Iterator[None]:
             raise MltuneError(f"{where}: the server was lost") from error
         if "malformed" in text:
             raise MltuneError(damaged(where)) from error
+        name = getattr(cause, "sqlite_errorname", "")
         for part, kind, reason in _REASONS:
-            if part in text:
+            if part in text or part == name:
                 raise kind(f"{where}: {reason}") from error
         raise MltuneError(f"{where}: {text}") from error
 

@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import make_url
 from sqlalchemy.schema import CreateTable
 
-from mltune.errors import MltuneError, UsageError
+from mltune.errors import DiskFullError, MltuneError, UsageError
 from mltune.measurement import Measurement, Phase, Status
 from mltune.run import database
 from mltune.run.database import file_url
@@ -432,6 +432,17 @@ def test_no_room_for_a_page_is_called_a_full_disk(tmp_path: Path, make: Make) ->
         )
 
     assert message == f"{path}: cannot grow (the disk is full)"
+
+
+def test_no_room_for_the_index_of_the_log_is_called_a_full_disk() -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
+
+    with (
+        pytest.raises(DiskFullError, match=r"^run\.db: cannot grow \(the disk is full\)$"),
+        database.one_line_errors("run.db"),
+    ):
+        raise error
 
 
 def test_a_writer_waits_for_another_one(tmp_path: Path, make: Make) -> None:
