@@ -1,11 +1,15 @@
-"""This Python, and the cores and the memory that it may use, on every system."""
+"""This Python, its end, and the cores and the memory that it may use, on every system."""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
 
 
 def python_module(module: str, *arguments: str) -> tuple[str, ...]:
@@ -33,3 +37,10 @@ def memory_bytes() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return None
+
+
+def end_with_parent() -> None:
+    """Ask Linux for SIGKILL when the parent ends, however that ends."""
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import IO, TypeVar
 
 from mltune.errors import MltuneError
-from mltune.machine import memory_bytes, usable_cores
+from mltune.machine import end_with_parent, memory_bytes, usable_cores
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -79,6 +79,7 @@ def _begin(function: Callable[[T], R], items: Sequence[T]) -> tuple[int, IO[byte
         os.close(output)
         return process, os.fdopen(answers, "rb")
     try:
+        end_with_parent()
         os.close(answers)
         gc.disable()
         with os.fdopen(output, "wb") as pipe:

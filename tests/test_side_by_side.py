@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from typing import IO
@@ -13,6 +14,7 @@ import pytest
 from mltune import side_by_side as module
 from mltune.errors import MltuneError, UsageError
 from mltune.side_by_side import side_by_side
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="copies are made on Linux only")
 
@@ -81,3 +83,27 @@ def test_a_copy_that_is_killed_is_one_line() -> None:
 
     with pytest.raises(MltuneError, match="was ended by the system"):
         next(side_by_side(end, range(2)))
+
+
+SLEEPER = """
+import os, time
+from mltune import side_by_side as module
+
+def sleep(number):
+    os.write(1, b"begun\\n")
+    time.sleep(3600)
+
+module.usable_cores = lambda: frozenset({0, 1})
+next(module.side_by_side(sleep, range(2)))
+"""
+
+
+def test_copies_end_with_a_killed_process() -> None:
+    with subprocess.Popen([sys.executable, "-c", SLEEPER], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert [parent.stdout.readline() for _ in range(2)] == [b"begun\n"] * 2
+        parent.kill()
+
+        said, _ = parent.communicate(timeout=PATIENCE_SECONDS)  # until no copy has the pipe
+
+    assert said == b""

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
 import os
 import queue
-import signal
-import sys
 import threading
 from typing import Any, TextIO
 
 from mltune.device import DeviceEntry, choose
 from mltune.errors import MltuneError, NoDeviceError
+from mltune.machine import end_with_parent
 from mltune.runner.messages import Stage
-
-_PR_SET_PDEATHSIG = 1
 
 
 class Channel:
@@ -27,7 +22,7 @@ class Channel:
     """
 
     def __init__(self) -> None:
-        _die_with_parent()
+        end_with_parent()  # in case the end of the input is not noticed
         source, self._sink = _private_streams()
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=_read, args=(source, self._lines), daemon=True).start()
@@ -73,10 +68,3 @@ def _read(source: TextIO, lines: queue.SimpleQueue[str]) -> None:
     for line in source:
         lines.put(line)
     os._exit(0)
-
-
-def _die_with_parent() -> None:
-    """Ask Linux for SIGKILL when the parent ends, in case the end of the input is not noticed."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
