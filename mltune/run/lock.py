@@ -19,7 +19,7 @@ class FolderLock:
         UsageError: when another process holds it; the error names that process.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, option: str = "--run") -> None:
         path = folder / "run.lock"
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -32,7 +32,7 @@ class FolderLock:
         except BlockingIOError:
             holder = os.read(self._file, 32).decode("ascii", "replace").strip()
             self.close()
-            advice = "; wait until it ends, or give another --run"
+            advice = f"; wait until it ends, or give another {option}"
             if holder == str(os.getpid()):
                 advice = ", which is this one; close the objective or the run that has it"
             raise UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from mltune.problem.calls import check_gemms, parse_problem_types
 from mltune.problem.precision import Precision
 from mltune.problem.sizes import parse_sizes
 from mltune.run.host import Host
+from mltune.run.lock import FolderLock
 from mltune.shell import command
 from mltune.space.shipped import AUTO
 from mltune.tuning.progress import Show
@@ -85,19 +87,29 @@ def tune(options: TuneOptions, show: Show, note: Note) -> TuneResult:
     """
     check_kinds(options, {"calls", "folder"})
     begin = _resumed if options.resume else _begun
-    state, entry = begin(options)
-    for line in plan_lines(state, entry.info):
-        note(line)
-    if options.dry_run:
-        return TuneResult(folder=options.folder, state=state, device=entry.info)
-    make_folder(options.folder)
-    write_state(state, options.folder)
+    with ExitStack() as stack:
+        if options.resume and not options.dry_run and (options.folder / STATE_NAME).exists():
+            stack.enter_context(closing(FolderLock(options.folder, "-o")))
+        state, entry = begin(options)
+        for line in plan_lines(state, entry.info):
+            note(line)
+        if options.dry_run:
+            return TuneResult(folder=options.folder, state=state, device=entry.info)
+        make_folder(options.folder)
+        if not options.resume:
+            stack.enter_context(closing(FolderLock(options.folder, "-o")))
+            _refuse_tuned(options.folder)  # by another process since then
+        write_state(state, options.folder)
+        return _run(TuneSession(options.folder, state, entry, show, note), options.folder, note)
+
+
+def _run(session: TuneSession, folder: Path, note: Note) -> TuneResult:
     if (host := Host.here()).is_busy:
         busy = f"a load of {host.load:.1f} on {counted(host.cores, 'core')}"
         note(f"other work keeps the processor busy: {busy}")
-    again = command("mltune", "tune", "--resume", "-o", options.folder)
+    again = command("mltune", "tune", "--resume", "-o", folder)
     try:
-        return TuneSession(options.folder, state, entry, show, note).run()
+        return session.run()
     except KeyboardInterrupt:
         note(f"resume with: {again}")
         raise
@@ -117,10 +129,8 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
     spaces = tuple(options.space or (AUTO,))
     check_spaces(spaces)
     calls = None if options.calls is None else read_calls(options.calls, contractions)
-    if was_tuned:
-        raise UsageError(
-            f"{options.folder}: was tuned before (--resume continues; -o names another folder)"
-        )
+    if not options.dry_run:
+        _refuse_tuned(options.folder)
     sizes = parse_sizes(options.sizes) if options.sizes else ()
     for contraction in contractions:
         for size in sizes:
@@ -147,6 +157,13 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
         left_out=left_out,
     )
     return state, entry
+
+
+def _refuse_tuned(folder: Path) -> None:
+    if (folder / STATE_NAME).exists():
+        raise UsageError(
+            f"{folder}: was tuned before (--resume continues; -o names another folder)"
+        )
 
 
 def _languages(parts: Sequence[Part]) -> tuple[str, ...]:

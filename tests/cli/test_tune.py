@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mltune.errors import DiskFullError, MltuneError
+from mltune.run.lock import FolderLock
 from mltune.selector.json import read_selector
 from mltune.tuning.progress import Show
 from mltune.tuning.search_options import SearchOptions
@@ -251,6 +252,26 @@ def test_ctrl_c_in_the_comparison_leaves_the_library(
     assert done.code == 130, done.err
     assert "interrupted before it was compared with libraries" in done.out
     assert (tmp_path / "tuned" / "library" / "c" / "Makefile").exists()
+
+
+def test_a_folder_that_another_process_tunes_is_left_alone(
+    mltune: Command, whole: tuple[object, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "tuned"
+    folder.mkdir()
+    lock = FolderLock(folder, "-o")
+
+    begun = mltune(*whole)
+    files = [path.name for path in folder.iterdir()]
+    (folder / "tune.json").write_text("{}")
+    resumed = mltune("tune", "--resume", "-o", folder)
+    lock.close()
+
+    assert files == ["run.lock"]
+    for done in (begun, resumed):
+        assert done.code == 2
+        said = f"mltune: {folder}: in use by process {os.getpid()}; wait until it ends, "
+        assert done.err.splitlines()[-1] == f"{said}or give another -o"
 
 
 @pytest.mark.parametrize(
