@@ -19,7 +19,7 @@ from typing import NoReturn
 from mltune import __version__
 from mltune.cli.output import LogFormat, LogLines
 from mltune.cli.parser import Parser
-from mltune.cli.streams import break_lines, plain_output
+from mltune.cli.streams import break_lines, open_closed, plain_output
 from mltune.cli.terminal import columns, say
 from mltune.cli.wrapping import wrapped
 from mltune.errors import MltuneError, NoCorrectConfigError, NoDeviceError, UsageError
@@ -84,6 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     gc.set_threshold(*_COLLECTED)
+    open_closed()
     with plain_output():
         return _run(arguments)
 

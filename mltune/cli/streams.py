@@ -81,12 +81,22 @@ def break_lines() -> None:
             stream.breaks_lines = True
 
 
+def open_closed() -> None:
+    """Open closed standard streams as the null device, before a file gets their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest free number
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+
+
 @contextlib.contextmanager
 def plain_output() -> Iterator[None]:
     """Print everything through plain streams, also what libraries print."""
-    with contextlib.ExitStack() as stack:
-        if sys.stdout is not None:
-            stack.enter_context(contextlib.redirect_stdout(PlainStream(sys.stdout)))
-        if sys.stderr is not None:
-            stack.enter_context(contextlib.redirect_stderr(PlainStream(sys.stderr)))
+    with (
+        contextlib.redirect_stdout(PlainStream(sys.stdout)),
+        contextlib.redirect_stderr(PlainStream(sys.stderr)),
+    ):
         yield

@@ -76,6 +76,18 @@ def test_a_bundle_s_escapes_reach_no_terminal(
     assert "\\x1b]0;owned\\x07" in done[2].out
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_verb_works_where_standard_streams_are_closed(closed: str, finished_run: Path) -> None:
+    shell = ("sh", "-c", f'exec "$@" {closed}', "sh")
+    command = (*shell, sys.executable, "-m", "mltune", "replay", str(finished_run), "1")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert ("recorded" in done.stdout) is (">&-" not in closed.split())
+
+
 @pytest.mark.parametrize("verb", [("import",), ("report",), ("compare", "x"), ("distil",)])
 def test_a_path_that_is_no_text_is_one_line(verb: tuple[str, ...], tmp_path: Path) -> None:
     path = os.path.join(os.fsencode(tmp_path), b"r\xff\xfe")  # noqa: PTH118  # bytes are no Path
