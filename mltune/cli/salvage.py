@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mltune.cli.output import print_json
 from mltune.counted import counted
+from mltune.shell import command
 
 EXAMPLE = "mltune salvage runs/here -o runs/salvaged"
 
@@ -31,4 +32,6 @@ def run(args: argparse.Namespace) -> int:
             print(f"lost: {line}")
         if result.info_error:
             print(f"lost: {result.info_error}")
+        else:
+            print(f"next: {command('mltune', 'report', result.folder)}")
     return 1 if result.info_error else 0

@@ -417,9 +417,13 @@ def test_salvage_saves_the_measurements_of_a_run(
     document = mltune("salvage", finished_run, "-o", tmp_path / "again", "--json").json
 
     assert (shown.code, document["lost"]) == (0, [])
-    assert shown.out == f"{tmp_path / 'saved'}: {document['measurements']} measurements saved\n"
-    with Run.open(finished_run) as run, Run.open(tmp_path / "saved") as saved:
-        assert saved.store.measurements() == run.store.measurements()
+    saved = tmp_path / "saved"
+    assert shown.out.splitlines() == [
+        f"{saved}: {document['measurements']} measurements saved",
+        f"next: mltune report {saved}",
+    ]
+    with Run.open(finished_run) as run, Run.open(saved) as copy:
+        assert copy.store.measurements() == run.store.measurements()
 
 
 @pytest.mark.parametrize("verb", ["", *VERBS])
