@@ -43,6 +43,7 @@ from mltune.workflow.chosen_spaces import (
     check_spaces,
     choose_spaces,
 )
+from mltune.workflow.recorded_device import recorded_device
 from mltune.workflow.run_setup import (
     Note,
     of_model,
@@ -306,17 +307,18 @@ def _resume(
             info = run.info
         if run.url is not None and options.patience is not None:
             raise UsageError(f"{run.folder}: {NO_PATIENCE}")
-        opened = open_runner(
-            options.device or info.device.spec,
-            family_of_run(info, str(run.folder)),
-            (info.contraction.precision,),
-            info.timing,
-            seed=info.seed,
-            observers=info.observers,
-            builders=options.builders,
-            rest_seconds=options.rest_seconds or 0,
-            opening=opening,
-        )
+        with recorded_device(info.device, options.device, run.folder) as device:
+            opened = open_runner(
+                device,
+                family_of_run(info, str(run.folder)),
+                (info.contraction.precision,),
+                info.timing,
+                seed=info.seed,
+                observers=info.observers,
+                builders=options.builders,
+                rest_seconds=options.rest_seconds or 0,
+                opening=opening,
+            )
         runner = of_model(opened, info.device, run.folder)
     except BaseException:
         run.close()

@@ -232,7 +232,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("search --resume --run {wrong}/run-text", 2, "run.db: is no database"),
     ("search --resume --run {wrong}/run-one-byte", 2, "run.db: is no database"),
     ("search --resume --run {wrong}/run-other-family", 2, "unknown kernel family 'woven'"),
-    ("search --resume --run {wrong}/run-other-device", 4, "no device 'other'"),
+    ("search --resume --run {wrong}/run-other-device", 4, ", which is not here; --device names"),
     # Reading runs.
     ("train", 2, "required: RUN"),
     ("train {new}", 2, "no such run folder"),
