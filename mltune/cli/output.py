@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from mltune.cli.streams import printable
 from mltune.cli.table import GAP, Column, table_blocks
-from mltune.cli.terminal import columns, say
+from mltune.cli.terminal import columns, is_animated, say
 from mltune.cli.wrapping import wrapped
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class ProgressBar:
         self._last_end = ""
 
     def __enter__(self) -> ProgressBar:
-        if not self._quiet and sys.stderr.isatty():
+        if not self._quiet and is_animated(sys.stderr):
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as RichProgress

@@ -28,6 +28,11 @@ def has_colours(stream: TextIO) -> bool:
     )
 
 
+def is_animated(stream: TextIO) -> bool:
+    """Whether a stream is a terminal whose last lines can be written again."""
+    return _is_terminal(stream) and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
 def say(*parts: tuple[str, str], stream: TextIO | None = None) -> None:
     """Print a line of texts, each with its style; "" is no style."""
     out = sys.stdout if stream is None else stream

@@ -139,6 +139,20 @@ def test_the_bar_shows_on_any_terminal(
     assert ("\x1b[38" in shown or "\x1b[3" in shown) == colour
 
 
+@pytest.mark.parametrize("kind", ["dumb", "unknown"])
+def test_a_terminal_that_cannot_show_a_bar_gets_lines(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", kind)
+
+    with ProgressBar(quiet=False) as bar:
+        bar.show(Progress(phase="search", done=9, total=9))
+
+    assert terminal.getvalue() == "search 9/9\n"
+
+
 def test_work_without_progress_leaves_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = _Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
