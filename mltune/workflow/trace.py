@@ -139,8 +139,8 @@ class TraceResult:
 def trace(options: TraceOptions) -> TraceResult:
     """Run a program to its end, and write its GEMM calls.
 
-    Ctrl-C reaches the program; its calls until then are written. If they cannot be written then,
-    the result says why.
+    Ctrl-C and SIGTERM reach the program; its calls until then are written. If they cannot be
+    written then, the result says why.
 
     Raises:
         UsageError: when the program does not exist, the file's folder cannot be written, or
@@ -207,7 +207,11 @@ def _run(options: TraceOptions, library: Path, folder: Path) -> int:
             stdout=None if options.keeps_output else sys.stderr,
             preexec_fn=_take_interrupts,  # an ignored signal is inherited
         )
-        return process.wait()
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:  # SIGTERM, which only this process got
+                process.terminate()
     except OSError as error:
         raise file_error(Path(options.program[0]), "run", error) from error
     finally:

@@ -13,9 +13,10 @@ import pytest
 from mltune.problem import problem_type_name
 from mltune.problem.call_file import read_calls
 from mltune.trace import library
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Command
+    from tests.cli.conftest import Command, Start
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or shutil.which("cc") is None, reason="needs LD_PRELOAD and cc"
@@ -100,6 +101,21 @@ def test_a_program_that_fails_is_traced_and_its_code_is_kept(
         assert done.json["calls"] == "calls.csv"
     assert failed.json["notes"] == ["the program ended with 7"]
     assert crashed.json["notes"] == ["the program was killed by signal 6"]
+
+
+@pytest.mark.long
+def test_sigterm_ends_the_program_and_its_calls_are_written(start: Start, tmp_path: Path) -> None:
+    words = program(tmp_path, NUMPY.format(ending="import time; time.sleep(3600)"))
+    traced = start("trace", "--", *words)
+    assert traced.stdout is not None
+    assert traced.stdout.readline() == "from the program\n"
+
+    traced.terminate()
+    out, err = traced.communicate(timeout=PATIENCE_SECONDS)
+
+    assert traced.returncode == 143, err
+    assert "the program was killed by signal 15" in out
+    assert sum(each.size.count for each in read_calls(tmp_path / "calls.csv")) == 31
 
 
 @pytest.mark.long
