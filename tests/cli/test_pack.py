@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -93,7 +93,7 @@ def test_the_kernels_of_an_unchanged_pack_are_not_written_again_to_list_it(
     monkeypatch.setenv("MLTUNE_CACHE_DIR", str(tmp_path / "cache"))
     loaded: list[Path] = []
 
-    def counted(file: Path, **given: bool) -> TunedGemm:
+    def counted(file: Path, **given: Any) -> TunedGemm:
         loaded.append(file)
         return load(file, **given)
 
