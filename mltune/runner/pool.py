@@ -177,7 +177,8 @@ class BuilderPool:
         for builder in list(self._builders.values()):
             builder.signal()
         for thread in self._threads:
-            thread.join(_FAREWELL_SECONDS)
+            if thread is not threading.current_thread():  # which may collect a lost objective
+                thread.join(_FAREWELL_SECONDS)
 
     def _release(self) -> None:
         for kernel, seed in self._waiting:

@@ -145,7 +145,8 @@ class WorkerProcess:
             self._process.wait()
         until = time.monotonic() + _END_SECONDS
         for reader in self._readers:  # its children may hold the pipes for a moment
-            reader.join(max(until - time.monotonic(), 0))
+            if reader is not threading.current_thread():  # which may collect a lost objective
+                reader.join(max(until - time.monotonic(), 0))
         with contextlib.suppress(OSError):
             self._input.close()
 

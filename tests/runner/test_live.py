@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,8 +21,10 @@ from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.runner import WorkerRunner
 from mltune.runner.messages import Outcome
+from mltune.runner.process import WorkerProcess
 from mltune.space.config import Config
 from tests.devices import CPU
+from tests.patience import PATIENCE_SECONDS
 
 PROBLEM = gemm_problem(gemm(Precision.SINGLE), 30, 20, 64)
 GOOD = Outcome(status=Status.OK, seconds=(0.001,))
@@ -324,6 +327,21 @@ def test_the_worker_ends_with_a_parent_that_was_killed(device_spec: str) -> None
         parent.kill()
 
     assert ended(worker)
+
+
+def test_a_workers_own_thread_may_end_it() -> None:
+    worker = WorkerProcess((sys.executable, "-c", "print(input())"))
+    heard: list[bytes] = []
+
+    def collect(line: bytes) -> None:  # as Python may a lost objective, in any thread
+        worker.kill()
+        heard.append(line)
+
+    worker._lines = SimpleNamespace(put=collect)  # type: ignore[assignment]
+    worker.send({})
+    worker._readers[0].join(PATIENCE_SECONDS)
+
+    assert heard == [b"{}\n", b""]
 
 
 def test_a_users_file_is_not_taken_for_a_module_of_python(

@@ -8,7 +8,9 @@ import pytest
 
 from mltune.kernel import Kernel
 from mltune.measurement import Status
+from mltune.problem import Problem
 from mltune.runner.pool import BuilderPool, certain_builders, default_builders
+from mltune.runner.probe import probe_problem
 
 Make = Callable[..., Kernel]
 
@@ -146,6 +148,22 @@ def test_builders_that_start_are_ended_with_the_pool(device_spec: str) -> None:
     pool.close()
 
     assert not pool._builders
+
+
+def test_a_builders_own_thread_may_end_the_pool(
+    pool: BuilderPool, naive_kernel: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def collect(kernel: Kernel) -> Problem:  # as Python may a lost objective, in any thread
+        pool.close()
+        return probe_problem(kernel)
+
+    monkeypatch.setattr("mltune.runner.pool.probe_problem", collect)
+    pool.begin(naive_kernel(), 0)
+
+    outcome = pool.take(naive_kernel())
+
+    assert outcome is not None
+    assert outcome.message == "closing"
 
 
 def test_a_build_over_its_limit_is_stopped(device_spec: str, naive_kernel: Make) -> None:
