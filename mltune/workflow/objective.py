@@ -115,7 +115,8 @@ class Objective:
         check_options(options)
         self.note = note
         self.options = options
-        self._measuring = threading.Lock()
+        # The worker gives one answer at a time. A callback of `optimize` may measure, too.
+        self.measuring = threading.RLock()
         begin = _resume if options.resume else _begin
         self.run, self.runner, self.space = begin(options, opening)
         # A notebook that runs a cell again loses an objective without closing it.
@@ -153,14 +154,13 @@ class Objective:
 
         from mltune.search.sampler import SpaceUsedUpError
 
-        self.check_open()
         if not isinstance(trial, optuna.Trial):
             raise UsageError(
                 f"Objective: needs a running trial of a study, got {type(trial).__name__}; "
                 "study.enqueue_trial(trial.params) tries its parameters again"
             )
-        # The runner's worker gives one answer at a time; a study's n_jobs are threads.
-        with self._measuring:
+        with self.measuring:
+            self.check_open()  # here, as another thread may have closed it meanwhile
             try:
                 return self._measure(trial)
             except SpaceUsedUpError as error:

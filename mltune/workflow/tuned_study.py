@@ -153,7 +153,6 @@ class TunedStudy(optuna.Study):
             raise UsageError(
                 f"optimize: one device measures one trial at a time, got n_jobs={n_jobs}"
             )
-        self._objective.check_open()
         called = tuple(callbacks or ())
 
         def after_trial(job: Job, trial: Trial) -> None:
@@ -162,13 +161,15 @@ class TunedStudy(optuna.Study):
                 for callback in called:
                     callback(self, frozen)
 
-        self.tuning.catch_up()
         options = self._objective.options
-        budget = trials_asked(options, self._objective.info)
-        if n_trials is not None:
-            budget = self.tuning.trials + n_trials
         limit = options.time_limit_seconds if timeout is None else timeout
         with ExitStack() as stack:
+            stack.enter_context(self._objective.measuring)
+            self._objective.check_open()
+            self.tuning.catch_up()
+            budget = trials_asked(options, self._objective.info)
+            if n_trials is not None:
+                budget = self.tuning.trials + n_trials
             show = stack.enter_context(Bar()) if show_progress_bar else ignore_progress
             stack.callback(self._objective.note_numbers)
             self.tuning.search(

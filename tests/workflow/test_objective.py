@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,8 @@ import pytest
 from optuna.trial import TrialState
 
 from mltune.errors import UsageError
-from mltune.measurement import Phase, Status
-from mltune.tuning.measure import measure_trial
-from mltune.tuning.trial import Trial
+from mltune.measurement import Measurement, Phase, Status
+from mltune.runner import WorkerRunner
 from mltune.workflow.objective import Objective
 from mltune.workflow.tuned_study import create_study
 from tests.quick import QUICK_SPACE
@@ -69,20 +69,46 @@ def test_threads_measure_one_after_the_other(
     objective: Objective, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measuring: list[int] = []
+    measure = WorkerRunner.run
 
-    def watched(*given: Any) -> Trial:
+    def watched(*given: Any, **named: Any) -> Measurement:
         measuring.append(1)
         time.sleep(0.02)
         assert len(measuring) == 1, "two threads wait for answers of one worker"
         measuring.clear()
-        return measure_trial(*given)
+        return measure(*given, **named)
 
-    monkeypatch.setattr("mltune.tuning.measure.measure_trial", watched)
+    monkeypatch.setattr(WorkerRunner, "run", watched)
+    full = create_study(objective)
     own = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    own.optimize(lambda trial: objective(trial), n_trials=4, n_jobs=4)
+    with ThreadPoolExecutor() as pool:
+        searched = pool.submit(full.optimize, objective, n_trials=4)
+        own.optimize(lambda trial: objective(trial), n_trials=4, n_jobs=4)
+        searched.result()
 
     rows = objective.run.store.measurements()
-    assert {row.trial for row in rows if row.phase == Phase.SEARCH} == {0, 1, 2, 3}
+    assert {row.trial for row in rows if row.phase == Phase.SEARCH} == set(range(8))
+
+
+def test_a_callback_may_measure(objective: Objective) -> None:
+    study = create_study(objective)
+    seen: list[float] = []
+    study.optimize(
+        objective, n_trials=1, callbacks=[lambda *_: seen.append(objective(study.ask()))]
+    )
+
+    rows = objective.run.store.measurements()
+    assert {row.trial for row in rows if row.phase == Phase.SEARCH} == {0, 1}
+
+
+def test_a_thread_that_waited_finds_the_objective_closed(objective: Objective) -> None:
+    study = create_study(objective)
+    with ThreadPoolExecutor() as pool:
+        with objective.measuring:
+            waiting = pool.submit(objective, study.ask())
+            objective.close()
+        with pytest.raises(UsageError, match="Objective: is closed"):
+            waiting.result()
 
 
 def test_a_study_of_several_objectives_times_all_sizes(objective: Objective) -> None:
