@@ -217,22 +217,28 @@ def rustc() -> str:
 
 
 @pytest.fixture(scope="session")
+def cargo(rustc: str) -> str:
+    """Cargo; skip if there is none, or no compiler."""
+    found = shutil.which("cargo")
+    if found is None:
+        _missing("there is no cargo (https://rustup.rs)", "RUST")
+    return str(found)
+
+
+@pytest.fixture(scope="session")
 def compile_crate(
-    rustc: str, opencl_loader: Path, tmp_path_factory: pytest.TempPathFactory
+    cargo: str, opencl_loader: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Build:
     """Build an exported crate with a program that uses it, warnings as errors."""
     folder = tmp_path_factory.mktemp("opencl")
     (folder / "libOpenCL.so").symlink_to(opencl_loader)
     linked = ["-L", str(folder), "-C", f"link-arg=-Wl,-rpath,{opencl_loader.parent}"]
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        _missing("there is no cargo (https://rustup.rs)", "RUST")
 
     def build(crate: Path, program: str) -> Path:
         (crate / "examples").mkdir()
         (crate / "examples" / "program.rs").write_text(program)
         done = subprocess.run(
-            [str(cargo), "build", "--offline", "--quiet", "--example", "program"],
+            [cargo, "build", "--offline", "--quiet", "--example", "program"],
             cwd=crate, capture_output=True, text=True, check=False,
             env={**os.environ, "RUSTFLAGS": " ".join(["-D", "warnings", *linked])},
         )  # fmt: skip

@@ -32,7 +32,7 @@ CALLED = re.compile(
     r"(_ZN7clblast(4Gemm|11GemmBatched|18GemmStridedBatched)I(f|d|t|St7complexI[fd]E)E"
     r"|CLBlast[SDCZH]gemm(|Batched|StridedBatched|WithTempBuffer)$)"
 )
-NEEDS = ("make", "c++", "nm")
+NEEDS = ("make", "c++", "nm", "readelf")
 FIRST_CASES = 12
 """The number of CLBlast's own tests that run; all of them take minutes on PoCL."""
 
