@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -97,8 +98,7 @@ def load(
 
     Raises:
         mltune.errors.UsageError: when there is no readable selector, two are for one problem type,
-            `learn` names another kind of file, or an
-            argument has a wrong type.
+            `learn` names another kind of file, or an argument has a wrong type.
     """
     from mltune.errors import UsageError
     from mltune.runtime import load as load_runtime
@@ -108,7 +108,7 @@ def load(
 
     if not isinstance(device, str | None):
         raise UsageError(f"load: device must be text such as '0:0', got {type(device).__name__}")
-    if not isinstance(learn, str | Path | None):
+    if not isinstance(learn, str | os.PathLike | None):
         raise UsageError(f"load: learn must be a path, got {learn!r}")
     several: Sequence[Any] = ()
     name = ""

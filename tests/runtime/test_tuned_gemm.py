@@ -158,6 +158,11 @@ def test_other_processes_learn_into_the_same_file(selector: Selector, tmp_path: 
         pickle.loads(pickle.dumps(tuned))
 
 
+def test_learned_sizes_may_lie_at_a_path_of_another_type(selector: Selector, tmpdir: Any) -> None:
+    tuned = mltune.load(selector, learn=tmpdir / "learned.json")
+    tuned.save_learned()
+
+
 def test_a_kernel_that_does_not_build_is_one_line(
     queue: cl.CommandQueue, selector: Selector
 ) -> None:
