@@ -153,7 +153,10 @@ def check_kinds(options: Any, apart: Collection[str]) -> None:
         if given is None or name in apart:
             continue
         kind, words = KINDS[hint]
-        if not isinstance(given, kind) or isinstance(given, bool) != (kind is bool):
+        is_right = isinstance(given, kind) and isinstance(given, bool) == (kind is bool)
+        if is_right and kind == tuple | list:
+            is_right = all(isinstance(word, str) for word in given)
+        if not is_right:
             raise UsageError(f"{name}: must be {words}, got {given!r}")
         low, high = RANGES.get(name, (-math.inf, math.inf))
         if isinstance(given, float) and not math.isfinite(given):
@@ -208,7 +211,7 @@ def check_options(options: SearchOptions) -> None:
     for option, value, known in (
         ("cache", options.cache, (WARM, COLD)),
         ("objective", options.objective, (TIME, ENERGY)),
-        *(("observe", str(name), tuple(OBSERVERS)) for name in options.observers or ()),
+        *(("observe", name, tuple(OBSERVERS)) for name in options.observers or ()),
     ):
         if value is not None and value not in known:
             raise UsageError(f"{option}: {unknown('word', value, known)}")

@@ -191,6 +191,7 @@ def export(
     chosen = [_path_or_selector(each) for each in selector]
     if not chosen:
         raise UsageError("export: needs a selector, got none")
+    name = None if name is None else str(name)
     return export_selectors(chosen, str(language), _path("folder", folder), name=name).files
 
 

@@ -112,7 +112,7 @@ def test_sizes_that_do_not_fit_the_problem_are_refused(info: RunInfo) -> None:
         ({"resume": "no"}, "resume: must be True or False, got 'no'"),
         ({"space": 5}, "space: must be text or a list of it, got 5"),
         ({"observers": "nvml"}, "observers: must be a list of words, got 'nvml'"),
-        ({"observers": [5]}, "observe: unknown word '5'"),
+        ({"observers": [5]}, r"observers: must be a list of words, got \[5\]"),
         ({"folder": 5}, "^folder: must be a path, got 5$"),
         ({"kernels": 5}, "^kernels: must be a path, got 5"),
         ({"priors": [5]}, r"^priors: must be a path, got \[5\]"),

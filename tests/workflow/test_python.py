@@ -34,6 +34,7 @@ from mltune.workflow.python import distil as mltune_distil
         (lambda: mltune.tune("sgemm", seconds=math.nan), "^seconds: must be a finite number"),
         (lambda: mltune.tune("sgemm", seconds=-1), "^seconds: must be above 0, got -1"),
         (lambda: mltune.tune("sgemm", languages="json"), "^languages: must be a list of words"),
+        (lambda: mltune.tune("sgemm", space=[5]), r"^space: must be a list of words, got \[5\]"),
         (lambda: mltune.tune("sgemm", folder=5), "^folder: must be a path, got 5"),  # type: ignore[arg-type]
         (lambda: mltune.search(budget=0), "^budget: must be at least 1, got 0"),
         (
@@ -59,6 +60,7 @@ from mltune.workflow.python import distil as mltune_distil
         (lambda: mltune.report("no-such-run"), "no-such-run"),
         (lambda: mltune.export("no-such-selector", "c", "out"), "no-such-selector"),
         (lambda: mltune.export("nvidia-h200/sgemm", "cobol", "out"), "unknown language 'cobol'"),
+        (lambda: mltune.export("nvidia-h200/sgemm_nn", "c", "out", name=5), "^--name: '5' is no"),  # type: ignore[arg-type]
         (lambda: mltune.load("no-such-selector"), "no-such-selector"),
         (lambda: mltune.load(None), "^load: expected a selector, .* got NoneType"),  # type: ignore[call-overload]
         (lambda: mltune.load("no", device=0), "^load: device must be text such as '0:0', got int"),  # type: ignore[call-overload]
