@@ -11,10 +11,11 @@ from mltune.export.library import Library
 _NAME = re.compile("[a-z][a-z0-9_]{0,30}")
 _TAKEN = (
     "clblast", "example",
-    "assert", "complex", "ctype", "errno", "fcntl", "float", "inttypes", "limits", "math",
-    "pthread", "signal", "stddef", "stdint", "stdio", "stdlib", "string", "time", "unistd",
+    "all", "clean", "help", "install", "package", "test",
+    "assert", "complex", "ctype", "errno", "fcntl", "features", "float", "inttypes", "limits",
+    "math", "pthread", "signal", "stddef", "stdint", "stdio", "stdlib", "string", "time", "unistd",
 )  # fmt: skip
-"""Names of other files of an export, and of C's headers, which NAME.h would hide."""
+"""Names of an export's other files, CMake's targets, and C's headers, which NAME.h would hide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class LibrarySet:
         libraries: at least one.
 
     Raises:
-        UsageError: when two are for the same problem type, or the name is no prefix in C
-            or is taken.
+        UsageError: when two are for the same problem type, or the name is no prefix in C, or
+            is taken.
     """
 
     name: str
@@ -41,8 +42,8 @@ class LibrarySet:
             )
         if self.name in _TAKEN:
             raise UsageError(
-                f"--name: {self.name!r} is a header of C or another file of an export; take a "
-                f"name such as 'my_{self.name}'"
+                f"--name: {self.name!r} is a header of C, a target of CMake or another file of an "
+                f"export; take a name such as 'my_{self.name}'"
             )
         seen: set[str] = set()
         for library in self.libraries:

@@ -324,8 +324,8 @@ def test_one_selector_for_each_problem_type_and_a_name(tiled: Make, tmp_path: Pa
         export_selectors([selector, selector], "c", tmp_path)
     with pytest.raises(UsageError, match=r"^--name: '4x' is no lower-case word"):
         export_selectors([selector], "c", tmp_path, name="4x")
-    for taken in ("example", "clblast", "string"):
-        with pytest.raises(UsageError, match=f"^--name: '{taken}' is a header of C or another"):
+    for taken in ("example", "clblast", "string", "features", "install"):
+        with pytest.raises(UsageError, match=f"^--name: '{taken}' is a header of C, a target"):
             export_selectors([selector], "c", tmp_path, name=taken)
     with pytest.raises(
         UsageError, match=r"--lang json takes one selector, got 2 \(several: c, cl"
