@@ -33,8 +33,9 @@ class FolderLock:
             holder = os.read(self._file, 32).decode("ascii", "replace").strip()
             self.close()
             advice = f"; wait until it ends, or give another {option}"
-            if holder == str(os.getpid()):
-                advice = ", which is this one; close the objective or the run that has it"
+            if holder == str(os.getpid()):  # in containers, both are often process 1
+                of = "this one or another container's"
+                advice = f", {of}; close the objective or the run that has it"
             raise UsageError(
                 f"{folder}: in use by process {holder or 'unknown'}{advice}"
             ) from None

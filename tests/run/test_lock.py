@@ -28,7 +28,7 @@ def test_a_second_holder_is_told_who_the_first_is(tmp_path: Path) -> None:
         FolderLock(tmp_path)
 
     assert str(refused.value) == (
-        f"{tmp_path}: in use by process {os.getpid()}, which is this one; "
+        f"{tmp_path}: in use by process {os.getpid()}, this one or another container's; "
         "close the objective or the run that has it"
     )
     lock.close()

@@ -141,7 +141,7 @@ def test_an_objective_that_is_lost_leaves_its_run_and_its_worker(begin: Open) ->
         builders=0,
     )
     study = create_study(objective)
-    with pytest.raises(UsageError, match="which is this one; close the objective or the run"):
+    with pytest.raises(UsageError, match="this one or another container's; close the objective"):
         begin(folder=folder, resume=True)
     worker = objective.runner._unproved or objective.runner._worker
     assert worker is not None
