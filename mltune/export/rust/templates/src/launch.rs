@@ -21,8 +21,8 @@ pub struct Matrix {
 }
 
 /// Why the product is not in C: a wrong argument, which a buffer that is too small for its matrix
-/// is, or OpenCL's error code. After the latter, unless it is -11 (a kernel does not build), a part
-/// of C may have been computed: do not repeat such a call with the same C if beta is not zero.
+/// is, or OpenCL's error code. After the latter, a part of C may have been computed: do not repeat
+/// such a call with the same C if beta is not zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     Argument(&'static str),
