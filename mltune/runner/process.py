@@ -68,16 +68,18 @@ class WorkerProcess:
         self._has_ended = False
         self._hears = threading.Condition()
         # Threads, because some systems cannot wait for one of several pipes.
-        self._readers = (
-            threading.Thread(target=self._hear, args=(self._process.stdout,), daemon=True),
-            threading.Thread(target=self._overhear, args=(self._process.stderr,), daemon=True),
-        )
+        self._readers: list[threading.Thread] = []
         try:
-            for reader in self._readers:
+            for read, stream in (
+                (self._hear, self._process.stdout),
+                (self._overhear, self._process.stderr),
+            ):
+                reader = threading.Thread(target=read, args=(stream,), daemon=True)
                 reader.start()
+                self._readers.append(reader)
         except RuntimeError as error:  # no room for a thread, as above for a process
-            with self._process:  # at whose end its pipes are closed
-                self.signal()
+            with self._process:  # closes the pipes that no thread reads
+                self.kill()
             raise WorkerDiedError(f"cannot start {shlex.join(command)} ({error})") from error
 
     @property

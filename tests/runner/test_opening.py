@@ -62,19 +62,23 @@ def test_a_process_without_room_for_its_threads_has_not_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     started: list[threading.Thread] = []
+    faults: list[object] = []
 
     def start(thread: threading.Thread) -> None:
         if started:
             raise RuntimeError("can't start new thread")
         started.append(thread)
+        late = threading.Timer(0.2, thread.run)
+        monkeypatch.setattr(thread, "run", late.run)
         begin(thread)
 
     begin = threading.Thread.start
     monkeypatch.setattr("threading.Thread.start", start)
+    monkeypatch.setattr("threading.excepthook", faults.append)
 
     with pytest.raises(WorkerDiedError, match=r"cannot start sleep 60 \(can't start new thread\)"):
         WorkerProcess(("sleep", "60"))
-    monkeypatch.undo()
     started[0].join(10)
 
     assert not started[0].is_alive()
+    assert not faults
