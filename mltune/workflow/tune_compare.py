@@ -91,10 +91,12 @@ def compare_parts(
         share = shares[number] / math.fsum(shares[number:])
         bench = partial(_bench, each.selector, entry, extents, share)
         quick = [library for library in taken if library not in COMPILING]
-        kept = min(_MOST_SPARE, left / 2) if quick and quick != taken else 0.0
-        has_time = not kept or kept >= _LEAST_SECONDS
-        document = bench(taken, left - kept) if has_time else TOO_LONG
-        if document == TOO_LONG and kept:
+        may_drop = bool(quick) and quick != taken
+        kept = min(_MOST_SPARE, left / 2) if may_drop else 0.0
+        document: dict[str, Any] | str = TOO_LONG
+        if not may_drop or kept >= _LEAST_SECONDS:
+            document = bench(taken, left - kept)
+        if document == TOO_LONG and may_drop:
             slow = ", ".join(library for library in taken if library in COMPILING)
             again = command("mltune", "bench", each.selector.parent)
             lacking.append(f"no time for {slow}, which compiles its kernels (compare: {again})")

@@ -118,7 +118,7 @@ def test_where_the_first_problem_type_took_the_time_the_next_is_not_begun(
     assert lacking == ("no time to compare 2 of 4 sizes (compare: mltune bench s)",)
 
 
-@pytest.mark.parametrize("left", [4.0, 16.0, 120.0])
+@pytest.mark.parametrize("left", [0.0, 4.0, 16.0, 120.0])
 def test_a_library_that_compiles_for_too_long_leaves_time_for_the_others(
     asked: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch, left: float
 ) -> None:
