@@ -149,8 +149,8 @@ class Bench:
         """Prepare a problem before it is needed."""
         problem = problem.canonical()
         if self._workspaces.get((problem, seed)) is None:
-            # the request will report it
             with contextlib.suppress(LimitError, LaunchError, MemoryError):
+                # The request will report it.
                 self._prepare(problem, seed)
 
     def measure(self, request: Request) -> Outcome:
@@ -166,7 +166,7 @@ class Bench:
         except (LaunchError, ClockError) as error:
             outcome = Outcome(status=Status.LAUNCH_ERROR, message=str(error), retire=True)
         except MemoryError as error:
-            text = f"the host has no memory left: {error}"
+            text = ": ".join(filter(None, ("the host has no memory left", str(error))))
             outcome = Outcome(status=Status.LAUNCH_ERROR, message=text, retire=True)
         except DeviceLostError as error:
             outcome = Outcome(status=Status.CRASHED, message=str(error), retire=True)
