@@ -15,6 +15,10 @@ class FolderLock:
     The file stays when the lock is released. If it were deleted, a third process could lock a new
     file while a second one holds the old file.
 
+    Args:
+        folder: which exists.
+        option: that names the folder at the command line, for advice.
+
     Raises:
         UsageError: when another process holds it; the error names that process.
     """
