@@ -177,7 +177,9 @@ def _recognise(path: Path) -> tuple[_Kind, str]:
             return _RUN, ""
         if (path / SELECTOR_NAME).exists():
             return _SELECTOR, ""
-        return (_KERNELS if any(path.glob("*.json")) else _RUN), ""
+        if any(path.glob("*.json")):
+            return _KERNELS, ""
+        raise _unknown(path)
     text, _ = read_text(path)
     start = text.lstrip()[:1]
     if start == "{":
@@ -196,13 +198,22 @@ def _recognise(path: Path) -> tuple[_Kind, str]:
         document = parse_document(text, str(path))
         if isinstance(document.content, tuple):
             return _LOGIC, text
-        return (_PROTOCOL if "BenchmarkProblems" in document.mapping("the file") else _SPACE), text
+        names = document.mapping("the file")
     except UsageError as error:
         if {".yaml", ".yml"}.intersection(path.suffixes):
             raise
-        raise UsageError(
-            f"{path}: unknown kind of file; mltune import --help names those that are known"
-        ) from error
+        raise _unknown(path) from error
+    if "BenchmarkProblems" in names:
+        return _PROTOCOL, text
+    if "parameters" in names:
+        return _SPACE, text
+    raise _unknown(path)
+
+
+def _unknown(path: Path) -> UsageError:
+    return UsageError(
+        f"{path}: unknown kind of file; mltune import --help names those that are known"
+    )
 
 
 def _written(path: Path, text: str) -> list[Path]:

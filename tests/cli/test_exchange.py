@@ -261,6 +261,8 @@ def test_autogemms_data_becomes_one_library(
         (("convert", "{logic}", "--to", "selector", "-o", "{run}"), "is a run folder, not one"),
         (("import", "{run}"), "is a run; mltune convert writes it in other forms (--to bund"),
         (("import", "{space}"), "is a space of mltune; mltune convert writes"),
+        (("import", "empty"), "empty: unknown kind of file; mltune import --help"),
+        (("import", "other.yaml"), "other.yaml: unknown kind of file; mltune import --help"),
         (("import", "{kernel}"), "sgemm_nt_1x1.cl: unknown kind of file; mltune import --help"),
         (("import", "broken.yaml"), "broken.yaml:2: not YAML: "),
         (("import",), "required: FILE"),
@@ -277,6 +279,8 @@ def test_a_mistake_is_one_line(
     monkeypatch.chdir(tmp_path)
     Path("text.json").write_text("{}")
     Path("logic.yaml").write_text(LOGIC)
+    Path("empty").mkdir()
+    Path("other.yaml").write_text("settings: {speed: 9}\n")
     Path("broken.yaml").write_text("name: [a\nfamily: tiled\n")
     Path("bundle.json").write_text('{"format": "mltune bundle"}')
     names = {
