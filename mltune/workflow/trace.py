@@ -210,7 +210,7 @@ def _run(options: TraceOptions, library: Path, folder: Path) -> int:
         while True:
             try:
                 return process.wait()
-            except KeyboardInterrupt:  # SIGTERM, which only this process got
+            except KeyboardInterrupt:  # SIGTERM, which the program may not have got
                 process.terminate()
     except OSError as error:
         raise file_error(Path(options.program[0]), "run", error) from error
