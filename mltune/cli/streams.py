@@ -56,10 +56,11 @@ class PlainStream(io.TextIOBase):
 
 def width_of(terminal: TextIO) -> int:
     """Return the columns of the process's terminal, even if other streams are redirected."""
+    columns = 0  # unknown, as a terminal without a window says, too
     with contextlib.suppress(OSError, ValueError):  # the process has no terminal
         if not os.environ.get("COLUMNS"):
-            return os.get_terminal_size(terminal.fileno()).columns
-    return shutil.get_terminal_size().columns
+            columns = os.get_terminal_size(terminal.fileno()).columns
+    return columns or shutil.get_terminal_size().columns
 
 
 def printable(text: str) -> str:

@@ -110,6 +110,7 @@ def test_a_stream_is_as_wide_as_its_own_terminal(monkeypatch: pytest.MonkeyPatch
     pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
     monkeypatch.delenv("COLUMNS", raising=False)
     leader, follower = pty.openpty()
-    termios.tcsetwinsize(follower, (24, 61))
     with os.fdopen(leader, "rb"), os.fdopen(follower, "w") as terminal:
+        assert width_of(terminal) > 0  # also without a window's size
+        termios.tcsetwinsize(follower, (24, 61))
         assert width_of(terminal) == 61
