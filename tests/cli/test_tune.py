@@ -260,6 +260,7 @@ def test_a_folder_that_another_process_tunes_is_left_alone(
     folder = tmp_path / "tuned"
     folder.mkdir()
     lock = FolderLock(folder, "-o")
+    (folder / "run.lock").write_text("12\n")
 
     begun = mltune(*whole)
     files = [path.name for path in folder.iterdir()]
@@ -270,7 +271,7 @@ def test_a_folder_that_another_process_tunes_is_left_alone(
     assert files == ["run.lock"]
     for done in (begun, resumed):
         assert done.code == 2
-        said = f"mltune: {folder}: in use by process {os.getpid()}; wait until it ends, "
+        said = f"mltune: {folder}: in use by process 12; wait until it ends, "
         assert done.err.splitlines()[-1] == f"{said}or give another -o"
 
 
