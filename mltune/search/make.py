@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optuna.samplers import BaseSampler, BruteForceSampler
+from optuna.samplers import BaseSampler, BruteForceSampler, GridSampler
 
 from mltune.errors import UsageError
 from mltune.measurement.recording import Recording
@@ -104,10 +104,10 @@ def made_feasible(space: ConfigSpace, sampler: BaseSampler, seed: int) -> Config
     """
     if isinstance(sampler, ConfigSampler):
         return sampler
-    if isinstance(sampler, BruteForceSampler):
+    if isinstance(sampler, (BruteForceSampler, GridSampler)):
         raise UsageError(
-            "sampler: BruteForceSampler takes no proposal but its own; 'exhaustive' tries all "
-            "feasible configs"
+            f"sampler: {type(sampler).__name__} takes no proposal but its own; 'exhaustive' tries "
+            "all feasible configs"
         )
     numeric = type(sampler).__name__ in _NUMERIC
     return FeasibleSampler(space, sampler, seed, numeric=numeric)

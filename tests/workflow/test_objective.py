@@ -175,6 +175,13 @@ def test_an_unknown_option_is_one_line() -> None:
             "^sampler: BruteForceSampler takes no proposal but its own; 'exhaustive' tries all",
         ),
         (
+            {
+                "sampler": "optuna.samplers:GridSampler",
+                "sampler_arguments": '{"search_space": {"depth_u": [8]}}',
+            },
+            "^sampler: GridSampler takes no proposal but its own; 'exhaustive' tries all",
+        ),
+        (
             {"sampler": "optuna.samplers:TPESampler", "sampler_arguments": '{"speed": 9}'},
             "unexpected keyword argument 'speed'",
         ),
