@@ -245,7 +245,8 @@ def _sizes(
         tuned = [size[: 4 if batched else 3] for size, _ in gemm.selector.exact]
         return tuned[:: math.ceil(len(tuned) / _MOST_DEFAULT_SIZES)]
     default = "cpu" if entry.info.kind == "cpu" else "gpu"
-    return [size.extents for size in parse_sizes(options.sizes or default)]
+    asked = default if options.sizes is None else options.sizes
+    return [size.extents for size in parse_sizes(asked)]
 
 
 @contextmanager

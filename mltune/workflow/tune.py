@@ -131,7 +131,7 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
     calls = None if options.calls is None else read_calls(options.calls, contractions)
     if not options.dry_run:
         _refuse_tuned(options.folder)
-    sizes = parse_sizes(options.sizes) if options.sizes else ()
+    sizes = () if options.sizes is None else parse_sizes(options.sizes)
     for contraction in contractions:
         for size in sizes:
             problem_of_size(contraction, size.extents)

@@ -167,6 +167,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("search --sizes 8x8x8,,9x9x9", 2, "expected sizes between the commas"),
     ("search --sizes 9:8x8x8", 2, "starts above its end"),
     ("search --sizes tny", 2, "did you mean 'tiny'?"),
+    ("bench --sizes {nothing} --time-limit 1", 2, "sizes: expected sizes between the commas, got"),
     ("search --sizes {wrong}/nothing.csv", 2, "No such file"),
     ("search --sizes {wrong}/sizes.csv", 2, "sizes.csv: line 2"),
     (SEARCH.replace("8x8x8", "8x8"), 2, "sgemm_nn takes MxNxK, got 8x8\n"),
