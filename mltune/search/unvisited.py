@@ -58,23 +58,29 @@ class UnvisitedConfigs:
 
     def draw(self) -> Config | None:
         """Return a config that was not visited, now visited; None when there is none left."""
-        while self._drawn < self._space.size:
-            chosen = self._random.randrange(self._drawn, self._space.size)
-            index = self._moved.pop(chosen, chosen)
-            if chosen != self._drawn:
-                self._moved[chosen] = self._moved.pop(self._drawn, self._drawn)
-            self._drawn += 1
-            config = self._space.at(index)
+        while (config := self.following()) is not None:
             if config not in self._visited:
                 self._visited.add(config)
                 return config
         return None
 
+    def following(self) -> Config | None:
+        """Return the next config of the order, visited or not; None at the end."""
+        if self._drawn == self._space.size:
+            return None
+        chosen = self._random.randrange(self._drawn, self._space.size)
+        index = self._moved.pop(chosen, chosen)
+        if chosen != self._drawn:
+            self._moved[chosen] = self._moved.pop(self._drawn, self._drawn)
+        self._drawn += 1
+        return self._space.at(index)
+
 
 class UnvisitedOfUnion:
     """Draws the family first, then a space of that family, then a config, each time uniformly.
 
-    So a family with few configs is drawn as often as one with many, until it is used up.
+    So a family with few configs is drawn as often as one with many, until it is used up. Visited
+    configs take their turns, too, so that a resumed search draws what it would have drawn.
 
     Args:
         seed: decides the order.
@@ -99,9 +105,6 @@ class UnvisitedOfUnion:
     def visit(self, config: Config) -> None:
         """Mark a config as visited."""
         self._visited.add(config)
-        for members in self._members.values():
-            for member in members:
-                member.visit(config)
 
     def draw(self) -> Config | None:
         """Return a config that was not visited, now visited; None when there is none left."""
@@ -110,10 +113,14 @@ class UnvisitedOfUnion:
             members = self._members[family]
             while members:
                 member = self._random.choice(members)
-                config = member.draw()
-                if config is not None:
-                    self.visit(config)
-                    return config
-                members.remove(member)
-            del self._members[family]
+                config = member.following()
+                if config is None:
+                    members.remove(member)
+                    continue
+                if config in self._visited:
+                    break
+                self._visited.add(config)
+                return config
+            else:
+                del self._members[family]
         return None

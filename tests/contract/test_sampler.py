@@ -155,7 +155,7 @@ SAMPLERS: dict[str, Make] = OWN | {
     "a user's own of numbers": numeric(OwnSampler),
 }
 SIZES = {"guided of sizes": len(COUNTS)}
-RESUMED = ("exhaustive", "guided", "guided of sizes")
+RESUMED = ("evolution", "exhaustive", "guided", "guided of sizes", "random")
 """Samplers that continue after an interruption as if there had been none."""
 
 
