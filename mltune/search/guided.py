@@ -137,9 +137,9 @@ class GuidedSampler(ConfigSampler):
             )
 
     def prepare(self) -> None:
-        """Fit the records' models now; else the model's first proposal does it."""
-        for one in self._surrogates:
-            one.candidates  # noqa: B018  # the property computes the candidates at its first use
+        """List the candidates and fit the records' models now; else the first proposal does it."""
+        if self._source is not None:
+            self._source.around(())
         if self._transfer is not None:
             self._transfer.prepare()
 

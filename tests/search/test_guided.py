@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -13,7 +14,7 @@ from mltune.errors import UsageError
 from mltune.measurement import Status
 from mltune.measurement.recording import Point, Recording
 from mltune.search import surrogate
-from mltune.search.candidates import CandidateSource
+from mltune.search.candidates import Candidates, CandidateSource
 from mltune.search.encoding import Encoding
 from mltune.search.forecast import Posterior
 from mltune.search.gaussian_process import GaussianProcess, fit
@@ -25,7 +26,7 @@ from mltune.space.config import Config
 from mltune.space.constraint import Constraint
 from mltune.space.parameter import Parameter
 from mltune.space.space import Space
-from tests.studies import Asked, Values
+from tests.studies import Asked, Step, Values
 
 SPACE = Space(
     name="bench",
@@ -116,6 +117,32 @@ def test_a_prior_that_is_learnt_beside_the_first_trials_says_the_same() -> None:
     early.prepare()
 
     assert Asked(early).steps(answer, 12) == Asked(late).steps(answer, 12)
+
+
+def test_what_is_prepared_late_does_not_replace_later_candidates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mltune.search.candidates._SAMPLED", 50)
+    few = surrogate.Thoroughness(most_listed=10)
+    whole = Asked(GuidedSampler(SPACE, 0, thoroughness=few)).steps(answer, 36)
+    resumed = Asked(GuidedSampler(SPACE, 0, thoroughness=few))
+    for config, _ in whole[:30]:
+        resumed.learn(config, answer(config))
+    around = CandidateSource.around
+    found: list[Step] = []
+
+    def slow(source: CandidateSource, leaders: Iterable[Config]) -> Candidates:
+        made = around(source, leaders)
+        if leaders == ():
+            found.extend(resumed.steps(answer, 1))
+        return made
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CandidateSource, "around", slow)
+        resumed.sampler.prepare()
+
+    assert found
+    assert [*found, *resumed.steps(answer, 6 - len(found))] == whole[30:]
 
 
 @pytest.mark.long
