@@ -200,9 +200,7 @@ class TuningStudy:
         """
         with self._asking:
             sizes = None if on_all else self._sampler.worthwhile(self._study, config)
-            self._study.add_trial(self.running(config))
-            added = self._study.get_trials(deepcopy=False)[-1]
-            trial = optuna.Trial(self._study, added._trial_id)
+            trial = optuna.Trial(self._study, self._add(self.running(config)))
         if sizes is not None:
             trial.set_user_attr(SIZES, list(sizes))
         self._configs.add(config)

@@ -42,6 +42,25 @@ def test_given_configs_and_the_samplers_are_proposed_in_turns_and_each_once() ->
     assert len(set(found[:5])) == 5
 
 
+def test_a_given_config_has_its_own_trial_while_another_thread_adds_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = alternating()
+    storage = asked.study.study._storage
+    create = storage.create_new_trial
+
+    def create_two(*given: Any, **named: Any) -> int:
+        made = create(*given, **named)
+        monkeypatch.undo()
+        asked.study.note_running(SPACE.at(2))
+        return made
+
+    monkeypatch.setattr(storage, "create_new_trial", create_two)
+    proposal = asked.study.take(GIVEN[0])
+
+    assert asked.trials[proposal.number].params == {"family": "other", "kernel": "a"}
+
+
 def test_the_default_comes_before_all_others_once_and_on_all_sizes() -> None:
     default = SPACE.at(1)
 
