@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import threading
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -129,9 +129,8 @@ class TuningStudy:
         self._family_of = family_of
         self._family = family_distribution(families)
         self._others = distributions_of(others)
-        self._given = deque(given)
+        self._given = tuple(given)
         self._first = tuple(first)
-        self._is_given_turn = True
         self._configs: set[Config] = set()
         self._listener: Listener = lambda number, trial: None
         self._run_numbers: dict[int, int] = {}
@@ -165,10 +164,15 @@ class TuningStudy:
                 return self.take(config, on_all=True)
         proposal = None
         given = next((config for config in self._given if config not in self._configs), None)
-        if given is None or not self._is_given_turn:
+        if given is None or not self._is_given_turn():
             proposal = self._ask_sampler()
-        self._is_given_turn = not self._is_given_turn
         return self.take(given) if proposal is None and given is not None else proposal
+
+    def _is_given_turn(self) -> bool:
+        """Whether no more given configs than others were tried, besides the first ones."""
+        given = sum(config in self._configs for config in self._given)
+        first = sum(config in self._configs for config in self._first)
+        return 2 * given <= len(self._configs) - first
 
     def _ask_sampler(self) -> Proposal | None:
         distributions = self._sampler.distributions

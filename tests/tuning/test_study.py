@@ -42,6 +42,16 @@ def test_given_configs_and_the_samplers_are_proposed_in_turns_and_each_once() ->
     assert len(set(found[:5])) == 5
 
 
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_a_resumed_study_goes_on_with_the_same_turns(cut: int) -> None:
+    whole = alternating().steps(lambda config, sizes: {0: 1.0, 1: 1.0})
+    resumed = alternating()
+    for config, _ in whole[:cut]:
+        resumed.learn(config, {0: 1.0, 1: 1.0})
+
+    assert resumed.steps(lambda config, sizes: {0: 1.0, 1: 1.0}) == whole[cut:]
+
+
 def test_a_given_config_has_its_own_trial_while_another_thread_adds_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
