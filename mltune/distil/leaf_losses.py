@@ -32,7 +32,7 @@ def with_losses(
 
     def state(node: Tree, here: Rows, drawn: Rows) -> Tree:
         if isinstance(node, Leaf):
-            told = known[here][known[here] < GAP]
+            told = known[here][known[here] != GAP]
             expected = None
             if check is not None and len(drawn):
                 costs = check.costs[drawn, check.chosen(node, drawn)]

@@ -1,5 +1,6 @@
 """The teacher, the sizes that it labels, and the tree that learns from it."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -12,12 +13,14 @@ from mltune.distil.columns import columns
 from mltune.distil.drawn_sizes import MOST_WORK, drawn_sizes
 from mltune.distil.fit import Settings, folds
 from mltune.distil.formula_times import log_seconds
+from mltune.distil.leaf_losses import with_losses
 from mltune.distil.likeness import OWN, SIMILAR, kernel_covariance
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.portfolio import cover
 from mltune.distil.residuals import Residuals, worst_alignment
 from mltune.distil.rest_forest import RestForest
 from mltune.distil.suggest import APART, MOST_TIMES_LONGER, suggested
+from mltune.distil.table import GAP
 from mltune.distil.taught import LOSS_SIZES, Lesson, taught
 from mltune.distil.teacher import Teacher, teach
 from mltune.problem import Precision, gemm
@@ -367,6 +370,16 @@ def test_leaves_state_what_they_lose(make_table: MakeTable) -> None:
     )
     assert {loss.geomean is None for loss in known if not loss.sizes} == {True}
     assert np.mean([loss.expected for loss in known if loss.expected is not None]) > 0.9
+
+
+def test_a_leaf_states_a_measured_loss_that_is_larger_than_a_gap() -> None:
+    sizes = [Size(64, 64, 64, 1), Size(64, 64, 128, 1), Size(64, 64, 256, 1)]
+
+    leaf = with_losses(Leaf(0), sizes, [0.0, math.log(20), GAP], None)
+
+    assert isinstance(leaf, Leaf)
+    assert leaf.loss is not None
+    assert (leaf.loss.sizes, leaf.loss.worst) == (2, pytest.approx(0.05))
 
 
 def test_suggested_sizes_are_far_from_measured_ones_and_each_other(make_table: MakeTable) -> None:
