@@ -14,7 +14,7 @@ from mltune.distil.portfolio import cover
 from mltune.distil.table import EXPECTED_WEIGHT, TimeTable
 from mltune.kernel.name import Blocking, blocking_of
 from mltune.selector import Leaf, TimeFormula, Waves, features
-from mltune.selector.formula import BLOCK
+from mltune.selector.formula import BLOCK, MOST_RATE
 
 TILES_PER_UNIT = (1, 2, 3, 4, 6, 8)
 """How many work-groups a compute unit may hold at once; the fit keeps those that matter.
@@ -147,7 +147,7 @@ def formula_of(
     counts += [steps, tiles * steps, is_odd * steps, *of_waves, *(is_odd * w for w in of_waves)]
     solved = _solve(np.stack(counts, axis=1), seconds, weights)
     launch, per_tile, wave, odd_tile, load_a, load_b, step, tile_step, odd_step, *rates = (
-        round(rate) for rate in (solved * _FEMTO).tolist()
+        round(rate) for rate in np.minimum(solved * _FEMTO, MOST_RATE).tolist()
     )
     return TimeFormula(
         rows=rows,

@@ -10,6 +10,7 @@ from mltune.distil.formulas import fit_formula, fit_formulas
 from mltune.kernel.name import Blocking
 from mltune.problem import Precision, gemm
 from mltune.selector import TimeFormula, Waves
+from mltune.selector.formula import MOST_RATE
 
 MakeTable = Callable[..., TimeTable]
 SETTINGS = Settings(compute_units=64, multiples=(4, 1, 4))
@@ -93,6 +94,16 @@ def test_rates_that_made_the_times_are_found_again(make_table: MakeTable, gaps: 
 
 
 @pytest.mark.usefixtures("short_lessons")
+def test_times_of_half_a_minute_have_formulas(make_table: MakeTable) -> None:
+    table = named(make_table(9))
+    slow = replace(table, seconds=np.linspace(25, 30, table.seconds.size).reshape(9, -1))
+
+    fitted = fit_formulas(slow, SETTINGS)
+
+    assert fitted.formulas
+    assert max(formula.launch for formula in fitted.formulas) == MOST_RATE
+
+
 def test_formulas_lose_less_than_a_tree_where_waves_matter(make_table: MakeTable) -> None:
     train, test = named(make_table(60)), named(make_table(60, seed=1))
 
