@@ -141,7 +141,8 @@ def _nearest(parameter: Parameter, wished: Value | float | None) -> Value:
         return parameter.values[0]
     if wished in parameter.values:
         return wished if isinstance(wished, str) else int(wished)
-    if isinstance(wished, str):  # a value of another space's parameter with this name
+    # a value of another space's parameter with this name
+    if isinstance(wished, str) or not parameter.is_number:
         return parameter.values[0]
     numbers = [value for value in parameter.values if isinstance(value, int)]
     if min((*numbers, wished)) >= 1:

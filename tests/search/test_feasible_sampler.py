@@ -100,6 +100,21 @@ def test_a_number_between_the_values_becomes_the_nearest(
     assert config == Config.of(dict(zip("xy", granted, strict=True)))
 
 
+@pytest.mark.parametrize(
+    ("wish", "granted"), [({"word": 3, "x": 8}, ("a", 8)), ({"word": "b", "x": "z"}, ("b", 1))]
+)
+def test_a_value_of_another_spaces_parameter_becomes_the_first(
+    wish: dict[str, int | str], granted: tuple[str, int]
+) -> None:
+    both = [Parameter("word", ("a", "b")), Parameter("x", (1, 8))]
+    space = Space(name="both", family="none", parameters=both, limits={})
+    others = [Parameter("word", (3, 4)), Parameter("x", ("y", "z"))]
+
+    config = Asked(FeasibleSampler(space, Wishing(**wish)), others=others).config()
+
+    assert config == Config.of(dict(zip(("word", "x"), granted, strict=True)))
+
+
 def test_what_may_not_be_granted_becomes_the_nearest_feasible_config() -> None:
     sampler = FeasibleSampler(SMALL, Wishing(x=16, y=10))
     found = [config for config, _ in Asked(sampler).steps(lambda config, sizes: 1.0)]
