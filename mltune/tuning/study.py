@@ -161,7 +161,7 @@ class TuningStudy:
         """
         for config in self._first:
             if config not in self._configs:
-                return self.take(config, on_all=True)
+                return self.take(config)
         proposal = None
         given = next((config for config in self._given if config not in self._configs), None)
         if given is None or not self._is_given_turn():
@@ -193,17 +193,14 @@ class TuningStudy:
             if all(one.single() for one in distributions.values()):
                 return None  # Optuna asks no sampler if there is a single config
 
-    def take(self, config: Config, *, on_all: bool = False) -> Proposal:
+    def take(self, config: Config) -> Proposal:
         """Begin a trial with a given config.
 
         Optuna's queue of such trials is not used, as the user may have put trials there.
-
-        Args:
-            config: to try.
-            on_all: whether it is timed on all sizes, whatever the sampler expects.
         """
+        is_first = config in self._first
         with self._asking:
-            sizes = None if on_all else self._sampler.worthwhile(self._study, config)
+            sizes = None if is_first else self._sampler.worthwhile(self._study, config)
             trial = optuna.Trial(self._study, self._add(self.running(config)))
         if sizes is not None:
             trial.set_user_attr(SIZES, list(sizes))

@@ -71,7 +71,9 @@ def test_a_given_config_has_its_own_trial_while_another_thread_adds_one(
     assert asked.trials[proposal.number].params == {"family": "other", "kernel": "a"}
 
 
-def test_the_default_comes_before_all_others_once_and_on_all_sizes() -> None:
+def test_the_default_comes_before_all_others_once_and_on_all_sizes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     default = SPACE.at(1)
 
     def begin() -> TuningStudy:
@@ -87,6 +89,11 @@ def test_the_default_comes_before_all_others_once_and_on_all_sizes() -> None:
     assert proposals[0].sizes is None
     assert found[0] == default
     assert sorted(map(str, found)) == sorted(map(str, [*SPACE, *GIVEN]))
+
+    resumed = begin()
+    monkeypatch.setattr(ExhaustiveSampler, "worthwhile", lambda *_: (0,))
+    assert resumed.take(default).sizes is None
+    assert resumed.take(SPACE.at(2)).sizes == (0,)
 
     resumed = begin()
     resumed.learn(resumed.frozen(default, {0: 1.0, 1: 1.0}, Status.OK))
