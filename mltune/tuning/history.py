@@ -49,14 +49,15 @@ def learn_history(
     problems: Sequence[Problem],
     session: MeasurementSession,
 ) -> dict[int, FrozenTrial]:
-    """Let a study learn from trials that have ended; return them by their numbers."""
+    """Let a study learn from trials that have ended, in order; return them by their numbers."""
     learnt: dict[int, FrozenTrial] = {}
     held = study.ended_configs()
+    latest = datetime.min
     for trial in trials:
-        values = trial.values_by(problems, session.worth)
-        learnt[trial.number] = study.learn(
-            frozen_of(study, trial, values), is_held=trial.config in held
-        )
+        frozen = frozen_of(study, trial, trial.values_by(problems, session.worth))
+        # The clock may have been set back, as at the end of summer time.
+        latest = frozen.datetime_complete = max(frozen.datetime_complete or latest, latest)
+        learnt[trial.number] = study.learn(frozen, is_held=trial.config in held)
     return learnt
 
 

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import optuna
+from optuna.trial import FrozenTrial
+
 from mltune.measurement import Measurement, Phase
-from mltune.tuning.history import History
+from mltune.run.run_info import TIME
+from mltune.search.random import RandomSampler
+from mltune.space.config import Config
+from mltune.space.parameter import Parameter
+from mltune.space.space import Space
+from mltune.tuning.history import History, learn_history
+from mltune.tuning.session import MeasurementSession
+from mltune.tuning.study import TuningStudy
+from mltune.tuning.trial import group_trials
+from tests.devices import CPU
+from tests.made_up import build_problem
+from tests.tuning.scripted import ScriptedRunner
 
 Make = Callable[..., Measurement]
 
@@ -33,3 +47,26 @@ def test_a_disturbed_round_at_the_end_cuts_nothing_off(make: Make) -> None:
 
     assert History.of(searched).cut_off is not None
     assert History.of([*searched, *rounds]).cut_off is None
+
+
+def test_trials_are_learnt_in_their_order_though_the_clock_was_set_back(make: Make) -> None:
+    heard: list[Config] = []
+
+    class Hearing(RandomSampler):
+        def _learn(self, config: Config, trial: FrozenTrial) -> None:
+            heard.append(config)
+
+    space = Space(name="s", family="none", parameters=[Parameter("x", (0, 1, 2))], limits={})
+    configs = [space.at(number) for number in range(3)]
+    rows = [
+        make(number, 8, 1.0, config=config, timestamp=f"2026-10-25T0{hour}:00:00+00:00")
+        for number, (config, hour) in enumerate(zip(configs, (1, 3, 2), strict=True))
+    ]
+    sampler = Hearing(space)
+    study = TuningStudy(optuna.create_study(sampler=sampler), 1, ("none",), lambda config: "none")
+
+    session = MeasurementSession(ScriptedRunner(CPU, rows), TIME, rows)
+    learn_history(study, group_trials(rows), [build_problem(8)], session)
+    study.ask()
+
+    assert heard == configs
