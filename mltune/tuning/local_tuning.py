@@ -167,7 +167,9 @@ class LocalTuning:
         self._cut_off = cut_off
         self._has_finals = history.has_finals
         self._trials += news
-        self._shown |= learn_history(self._study, news, self._problems, self._session)
+        # The values that the search heard: the drift that is known by now would change them.
+        worth = self._session.worth_then(rows)
+        self._shown |= learn_history(self._study, news, self._problems, worth)
 
     def _writer(self, stack: ExitStack) -> StudyWriter | None:
         """Begin to write the study to a database, with the run's trials."""

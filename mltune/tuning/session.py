@@ -15,6 +15,7 @@ from mltune.runner import Runner
 from mltune.runner.observe import ENERGY as ENERGY_SEEN
 from mltune.space.config import Config
 from mltune.tuning.drift import DriftCorrection
+from mltune.tuning.trial import Worth
 
 CONTENDS = 1.1
 """A config this much slower than the fastest of a size is no contender."""
@@ -143,6 +144,16 @@ class MeasurementSession:
         if self._objective == ENERGY:
             return measurement.seen(ENERGY_SEEN)
         return self._drift.seconds(measurement)
+
+    def worth_then(self, rows: Iterable[Measurement]) -> Worth:
+        """Return `worth` of trials as it was when these rows were measured, in their order."""
+        then = self.knowing(())
+        found: dict[tuple[int, Problem], float | None] = {}
+        for row in rows:
+            then._drift.note(row)
+            if row.phase == Phase.SEARCH:
+                found[row.trial, row.problem] = then.worth(row)
+        return lambda row: found[row.trial, row.problem]
 
     @property
     def _is_noisy(self) -> bool:

@@ -134,6 +134,53 @@ def test_a_search_for_a_library_that_was_cut_off_goes_on_as_if_it_was_not(
         ]
 
 
+class DriftingRunner(FormulaRunner):
+    """Slower and faster from config to config, as a reference kernel shows."""
+
+    def run(
+        self,
+        problem: Problem,
+        config: Config,
+        *,
+        to_beat: float | None = None,
+        checked: bool = False,
+    ) -> Measurement:
+        row = super().run(problem, config, to_beat=to_beat, checked=checked)
+        number = (3 * config.int("x") + 7 * config.int("y")) % 10
+        slowdown = 1 + number / (50 if number < 6 else 6)
+        return replace(
+            row,
+            seconds=tuple(slowdown * each for each in row.seconds),
+            observed=((REFERENCE_SECONDS, slowdown),),
+        )
+
+
+def test_a_search_on_a_drifting_device_that_was_cut_off_goes_on_as_if_it_was_not(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    info = replace(info, sizes=(Size((32, 8, 8)),), budget=30)
+    space = RecordedSpace(
+        "grid", [Config.of({"x": x, "y": y}) for x in range(10) for y in range(10)]
+    )
+
+    def work(folder: Path, before: Sequence[Measurement]) -> list[Measurement]:
+        with Run.create(folder, info) as run:
+            for row in before:
+                run.database.add(row)
+            runner = DriftingRunner(info.device, [make(0, 8, 1.0)])
+            study = Asked(GuidedSampler(space, 0)).study
+            LocalTuning(run, runner, study).search(30)
+            return run.store.measurements()
+
+    def trials(rows: Sequence[Measurement]) -> list[Config]:
+        return [row.config for row in rows if row.phase == Phase.SEARCH]
+
+    whole = work(tmp_path / "whole", ())
+    ends = [place for place, row in enumerate(whole, 1) if row.phase == Phase.SEARCH]
+    for cut in (ends[11], ends[20]):
+        assert trials(work(tmp_path / str(cut), whole[:cut])) == trials(whole)
+
+
 class WatchedRunner(FormulaRunner):
     """Notes the problems that it expects and those that it measures; is interrupted at the end."""
 
