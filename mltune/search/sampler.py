@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from threading import Lock
 from typing import Any
 
 from optuna.distributions import BaseDistribution
@@ -77,6 +78,8 @@ class ConfigSampler(BaseSampler, ABC):
         """Numbers of trials that run, here or elsewhere, or have ended."""
         self._ended: set[int] = set()
         self._sign = 1  # -1 where the study maximises
+        self._proposing = Lock()
+        """The threads of a user's study (`n_jobs`) take turns."""
         self._settled = 0
         """All trials before this number have ended and were learned from."""
 
@@ -146,14 +149,15 @@ class ConfigSampler(BaseSampler, ABC):
         Raises:
             SpaceUsedUpError: when there is none left.
         """
-        self._read(study, trial)
-        config = self._propose(study, trial)
-        if config is None:
-            raise SpaceUsedUpError(study.study_name, trial.number)
-        self._unvisited.visit(config)
-        self._begun.add(trial.number)
-        if self.is_union:
-            self._families[trial.number] = config.word(FAMILY)
+        with self._proposing:
+            self._read(study, trial)
+            config = self._propose(study, trial)
+            if config is None:
+                raise SpaceUsedUpError(study.study_name, trial.number)
+            self._unvisited.visit(config)
+            self._begun.add(trial.number)
+            if self.is_union:
+                self._families[trial.number] = config.word(FAMILY)
         return dict(without_family(config))
 
     def sample_independent(

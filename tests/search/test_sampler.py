@@ -57,6 +57,17 @@ def test_a_study_tries_every_config_once(name: str) -> None:
         study.optimize(objective, n_trials=1)
 
 
+@pytest.mark.parametrize("name", ["guided", "random", "evolution", "exhaustive", "tpe"])
+def test_threads_of_a_study_try_different_configs(name: str) -> None:
+    sampler = make_sampler(name, LINE, 0)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(
+        lambda trial: 1.0 + trial.suggest_categorical("x", LINE_VALUES), n_trials=40, n_jobs=4
+    )
+
+    assert {trial.params["x"] for trial in study.trials} == set(LINE_VALUES)
+
+
 def test_other_parameters_are_refused() -> None:
     study = optuna.create_study(sampler=RandomSampler(SPACE, 0))
     with pytest.raises(UsageError, match=r"unknown parameter 'z' \(known: x, y\)"):
