@@ -315,8 +315,9 @@ def _kept(answers: Answers, incumbents: Incumbents) -> list[Config]:
     """Return the configs to model: all, or the best and a part of the rest if there are many."""
     if len(answers) <= _MOST_MODELLED:
         return list(answers)
-    best = best_first(answers, incumbents)[: _MOST_MODELLED // 2]
-    rest = [config for config in answers if config not in set(best)]
-    step = len(rest) / (_MOST_MODELLED - len(best))
-    chosen = {*best, *(rest[int(number * step)] for number in range(_MOST_MODELLED - len(best)))}
+    chosen = set(best_first(answers, incumbents)[: _MOST_MODELLED // 2])
+    rest = [config for config in answers if config not in chosen]
+    room = _MOST_MODELLED - len(chosen)
+    step = len(rest) / room
+    chosen |= {rest[int(number * step)] for number in range(room)}
     return [config for config in answers if config in chosen]

@@ -19,6 +19,7 @@ from mltune.search.encoding import Encoding
 from mltune.search.forecast import Posterior
 from mltune.search.gaussian_process import GaussianProcess, fit
 from mltune.search.guided import GuidedSampler
+from mltune.search.incumbents import Incumbents
 from mltune.search.random import RandomSampler
 from mltune.search.sampler import ConfigSampler
 from mltune.search.transfer import Transfer
@@ -251,3 +252,19 @@ def test_an_outstanding_best_answer_leaves_the_choice_to_the_means() -> None:
     assert int(np.argmax(posterior.gains_within_reach(free)[0])) == 0
     near = replace(posterior, best=np.array([0.5], dtype=np.float32))
     assert np.array_equal(near.gains, near.gains_within_reach(free))
+
+
+def test_the_answers_to_model_are_chosen_in_linear_time() -> None:
+    class Counted:
+        hashed = 0
+
+        def __hash__(self) -> int:
+            Counted.hashed += 1
+            return id(self)
+
+    answers: Any = {Counted(): np.array([float(number)]) for number in range(2_000)}
+    before = Counted.hashed
+    kept = surrogate._kept(answers, Incumbents((1,)))
+
+    assert len(kept) == 1_000
+    assert Counted.hashed - before < 10 * len(answers)
