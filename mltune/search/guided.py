@@ -159,7 +159,8 @@ class GuidedSampler(ConfigSampler):
         if forecast is None or not self._worked:
             return None
         gains = self._library_gains(forecast)
-        first = [number for number in np.argsort(-gains)[:trials].tolist() if gains[number] >= 0]
+        order = np.argsort(-gains, kind="stable")[:trials]
+        first = [number for number in order.tolist() if gains[number] >= 0]
         if not first:
             return ExpectedGain(0.0, trials, 0.0)
         alone = float(gains[first[0]])
