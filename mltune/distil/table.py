@@ -18,8 +18,6 @@ from mltune.measurement.measurement import Measurement, Phase, Status
 from mltune.problem import Problem, problem_type_name
 from mltune.selector import PortfolioKernel
 
-"""The phase of the cross-benchmark: leaders measured again, side by side, on every size."""
-
 UNSAFE = (Status.WRONG_RESULT, Status.CRASHED)
 """A kernel that ended so on any size never ships."""
 
