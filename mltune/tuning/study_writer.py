@@ -68,7 +68,7 @@ class StudyWriter:
         self._where = describe(url)
         self._changed: dict[int, FrozenTrial] = {}
         self._lock = threading.Lock()
-        self._writing = threading.Lock()
+        self._writing = threading.RLock()
         self._timer: threading.Timer | None = None
         self._first_change = 0.0
         with self._one_line_errors():
@@ -139,7 +139,8 @@ class StudyWriter:
         if timer is not None:
             timer.cancel()
         try:
-            self._write(self._take())
+            with self._writing:
+                self._write(self._take())
         finally:
             self._engine.dispose()
 
@@ -157,13 +158,15 @@ class StudyWriter:
     def _write_late(self) -> None:
         with self._lock:
             self._timer = None
-        changed = self._take()
-        try:
-            self._write(changed)
-        except MltuneError as error:
-            _log.warning("%s", error)  # the measurements are stored; the next change tries again
-            with self._lock:
-                self._changed = changed | self._changed
+        with self._writing:  # from taking on, so that no later state is written before
+            changed = self._take()
+            try:
+                self._write(changed)
+            except MltuneError as error:
+                # The measurements are stored; the next change tries again.
+                _log.warning("%s", error)
+                with self._lock:
+                    self._changed = changed | self._changed
 
     def _write(self, changed: Mapping[int, FrozenTrial]) -> None:
         if not changed:

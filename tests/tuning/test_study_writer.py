@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -145,6 +146,31 @@ def test_what_has_waited_is_written_between_two_measurements(
         monkeypatch.setattr(study_writer, "_DUE_SECONDS", 0.0)
         writer.write_if_due()
         assert [trial.state for trial in read(url)] == [TrialState.RUNNING]
+
+
+def test_an_older_state_does_not_replace_a_newer_one(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = StudyWriter._take
+    others: list[threading.Thread] = []
+    with opened(url) as writer:
+        asked = driven(writer)
+        trial = begun(asked)
+
+        def take_slowly(self: StudyWriter) -> dict[int, FrozenTrial]:
+            changed = take(self)
+            if not others:
+                asked.tell(trial, {0: 1.0, 1: 1.0})
+                others.append(threading.Thread(target=self._write_late))
+                others[0].start()
+                others[0].join(0.5)
+            return changed
+
+        monkeypatch.setattr(StudyWriter, "_take", take_slowly)
+        writer._write_late()
+        others[0].join()
+
+    assert [trial.state for trial in read(url)] == [TrialState.COMPLETE]
 
 
 def test_a_trial_that_changes_is_replaced_whole(url: str) -> None:
