@@ -24,9 +24,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
         required=True,
         metavar="FORM",
         help="of a run: bundle (one file to hand on), t4, kernel-tuner, csv, logic "
-        "(Tensile's), gemmbench (its hand-written kernels); of a tuner's record: t4, "
-        "kernel-tuner, csv; of a space: t1; of T1: space; of Tensile's YAML: sizes, space, and "
-        "selector of its logic; of a selector: logic; of AutoGEMM's data: selectors, space",
+        "(Tensile's), gemmbench (its hand-written kernels); of a bundle: run; of a tuner's "
+        "record: t4, kernel-tuner, csv; of a space: t1; of T1: space; of Tensile's YAML: sizes, "
+        "space, and selector of its logic; of a selector: logic; of AutoGEMM's data: selectors, "
+        "space",
     )
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="what to write")
     add(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mltune import load
+from mltune.cli.main import parser_of
 from mltune.resources import data_folder
 from mltune.run.run import TABLE_NAME, Run
 from mltune.selector import Reason
@@ -96,6 +97,12 @@ def test_every_known_file_is_imported(
         "# dgemm_nn, from logic.yaml\nm,n,k,count\n64,32,16,1\n"
     )
     assert mltune("search", "--replay", "imported/clblast.t4.json", "--quiet").code == 0
+
+
+def test_help_says_what_a_bundle_becomes() -> None:
+    said = " ".join(parser_of("convert").format_help().split())
+
+    assert "of a bundle: run;" in said
 
 
 def test_the_solutions_of_library_logic_become_a_space(mltune: Command, tmp_path: Path) -> None:
