@@ -11,13 +11,14 @@ import pyopencl as cl
 from mltune.bench.device_clock import DeviceClock
 from mltune.device import DeviceEntry
 from mltune.device.opencl.listing import driver_device
+from mltune.device_info import DeviceInfo
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Queues:
     """In-order queues of one device, and the clock of the first one."""
 
-    device: str
+    info: DeviceInfo
     calls: cl.CommandQueue
     profiled: cl.CommandQueue
     clock: DeviceClock
@@ -29,13 +30,18 @@ class Queues:
         context = cl.Context([device])
         calls = cl.CommandQueue(context)
         return cls(
-            device=f"{entry.info.name} ({entry.info.platform} {entry.info.driver_version})",
+            info=entry.info,
             calls=calls,
             profiled=cl.CommandQueue(
                 context, properties=cl.command_queue_properties.PROFILING_ENABLE
             ),
             clock=DeviceClock(calls),
         )
+
+    @property
+    def device(self) -> str:
+        """The device with its driver, for information."""
+        return f"{self.info.name} ({self.info.platform} {self.info.driver_version})"
 
     def call_seconds(self, call: Callable[[cl.CommandQueue], object], count: int) -> float:
         """Return the host's time of one call: of `count` calls between two waits, divided."""

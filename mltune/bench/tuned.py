@@ -30,9 +30,9 @@ class Tuned:
 
     def describe(self, contraction: Contraction) -> str:
         """Return the number of kernels, the device, and the tuned device if it is another one."""
-        selector, here = self._gemm.selector, self._queues.device
-        tuned = "" if selector.is_for(here) else f", tuned on {selector.device}"
-        return f"mltune, {counted(len(selector.portfolio), 'kernel')} on {here}{tuned}"
+        selector, here = self._gemm.selector, self._queues
+        tuned = "" if selector.is_for(here.info.name) else f", tuned on {selector.device}"
+        return f"mltune, {counted(len(selector.portfolio), 'kernel')} on {here.device}{tuned}"
 
     def prepare(self, task: Task) -> TunedProduct:
         """Copy the numbers to the device.

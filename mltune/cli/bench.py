@@ -104,8 +104,8 @@ def _print(result: BenchResult) -> None:
         print(f"  {name}: left out, {reason}")
     names = [name for name, _ in result.contestants]
     print(
-        "\nGFLOP/s, median and best, by kernel time (in a train of calls on a busy device) and by "
-        "call time (by the host, with its waits), and error:"
+        "\nGFLOP/s, median and best, by kernel time (in a sequence of calls on a busy device) and "
+        "by call time (by the host, with its waits), and error:"
     )
     print_speeds(result.comparison.results, names)
     for reason in sorted({r for one in result.comparison.results for r in one.refusals.values()}):

@@ -124,7 +124,9 @@ def test_a_note_names_the_device_that_a_selector_was_tuned_for(
 
     name = choose(device_spec).info.name
     assert f"sgemm_nn was tuned for Sonic 3000; it runs on {name} here\n" in elsewhere.err
+    assert ", tuned on Sonic 3000\n" in elsewhere.out
     assert "was tuned for" not in here.err
+    assert "tuned on" not in here.out
 
 
 def test_the_table_names_who_was_left_out_and_why(mltune: Command, device_spec: str) -> None:
