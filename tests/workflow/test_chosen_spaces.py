@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from mltune.device_info import DeviceInfo, Probed
 from mltune.errors import UsageError
 from mltune.problem import parse_problem_type
+from mltune.resources import data_folder
 from mltune.space.union import UnionSpace
 from mltune.workflow.chosen_spaces import check_spaces, choose_spaces
 from tests import devices
@@ -115,3 +117,37 @@ def test_a_wrong_file_is_told_before_a_device_is_opened(tmp_path: Path) -> None:
     check_spaces(("auto", "direct"))
     with pytest.raises(UsageError, match="unknown kernel family 'woven'"):
         check_spaces(("auto", str(wrong)))
+
+
+H200 = replace(
+    HOPPER,
+    opencl=replace(
+        HOPPER.opencl,
+        extensions=("cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"),
+    ),
+)
+PROBLEMS = {
+    "mma-double-nvidia": "dgemm_nn",
+    "wgmma-nvidia": "hgemm_nn",
+    "wgmma-rounded-nvidia": "sgemm_nn_tf32",
+}
+
+
+def _rounded(count: int) -> str:
+    if count >= 10**10:
+        return f"{count / 1e9:.0f} thousand million"
+    return f"{count / 1e6:.1f} million" if count >= 10**6 else f"{count / 1e3:.0f} thousand"
+
+
+def test_the_spaces_have_the_configs_that_their_readme_states() -> None:
+    readme = (data_folder("spaces") / "README.md").read_text(encoding="utf-8")
+    stated = dict(re.findall(r"^\| `(.+)\.yaml` \| (.+?) \|", readme, re.M))
+    counted = {}
+    for name, cell in stated.items():
+        if cell != "-":
+            device = replace(H200, local_mem_bytes=2**20) if name == "packed-cpu" else H200
+            problem = parse_problem_type(PROBLEMS.get(name, "sgemm_nn"))
+            (space,) = choose_spaces((name,), device, problem).values()
+            counted[name] = _rounded(space.size)
+
+    assert {name: re.split(r" \(| with", stated[name])[0] for name in counted} == counted
