@@ -1240,7 +1240,7 @@ static int save_learned(void)
     return is_right;
 }
 
-/* Read all rows of the file; -1 if it has another form, or cannot be written. */
+/* Read all rows of the file; -1 if it has another form, or cannot be read or written. */
 static int read_learned(void)
 {
     char *const text = read_file();

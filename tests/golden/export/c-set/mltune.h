@@ -142,8 +142,8 @@ const char *mltune_type(int number);
  * device uses it. No call waits for a time. What is known is saved now and then, and by
  * mltune_release and mltune_learn(NULL).
  *
- * Returns 0; -1 if the file holds something else, or cannot be written; 6 (CL_OUT_OF_HOST_MEMORY
- * with its sign turned) without memory. No other call may be under way.
+ * Returns 0; -1 if the file holds something else, or cannot be read or written; 6
+ * (CL_OUT_OF_HOST_MEMORY with its sign turned) without memory. No other call may be under way.
  */
 int mltune_learn(const char *file);
 

@@ -66,8 +66,8 @@ int mltune_sgemm_nn_with(
  * device uses it. No call waits for a time. What is known is saved now and then, and by
  * mltune_sgemm_nn_release and mltune_sgemm_nn_learn(NULL).
  *
- * Returns 0; -1 if the file holds something else, or cannot be written; 6 (CL_OUT_OF_HOST_MEMORY
- * with its sign turned) without memory. No other call may be under way.
+ * Returns 0; -1 if the file holds something else, or cannot be read or written; 6
+ * (CL_OUT_OF_HOST_MEMORY with its sign turned) without memory. No other call may be under way.
  */
 int mltune_sgemm_nn_learn(const char *file);
 
