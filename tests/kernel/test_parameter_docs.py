@@ -45,10 +45,10 @@ def _table(name: str) -> str:
     count, each = family.macro_tile
     rows = [_row(group) for group in _groups(own)]
     rows.append(f"| (macro tile) | MT | | `{count}` times `{each}` | | |\n")
-    if len(own) < len(family.params):
+    if others := len(family.params) - len(own):
+        names = "global_split_u and its three | GSU, ..." if others > 1 else "global_split_u | GSU"
         rows.append(
-            "| global_split_u and its three | GSU, ... | | "
-            "[work-groups that share a sum](#sums-that-work-groups-share) | | |\n"
+            f"| {names} | | [work-groups that share a sum](#sums-that-work-groups-share) | | |\n"
         )
     return HEAD + "".join(rows)
 
