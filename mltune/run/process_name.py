@@ -27,7 +27,15 @@ def has_ended(name: str) -> bool:
     """Whether a process of this machine has ended; False for processes of other machines."""
     machine, _, process = name.partition(" process ")
     number, _, begun = process.partition(" begun ")
-    return machine == machine_name() and number.isdigit() and _begun(int(number)) != begun
+    if machine != machine_name() or not number.isdigit() or _begun(int(number)) == begun:
+        return False
+    try:
+        os.kill(int(number), 0)
+    except PermissionError:  # another user's, which /proc may hide (hidepid): its leases expire
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def _begun(number: int) -> str:

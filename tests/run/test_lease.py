@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.pool import NullPool
 
 from mltune.run import lease
+from mltune.run import process_name as naming
 from mltune.run.process_name import has_ended, process_name
 from mltune.run.tables import LEASES
 
@@ -52,3 +54,15 @@ def test_a_process_that_has_ended_holds_nothing(connection: Connection) -> None:
 
     assert lease.take(connection, "device", ended, 600)
     assert lease.take(connection, "device", process_name(), 600)
+
+
+def test_a_process_that_proc_hides_has_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(number: int, signal: int) -> None:
+        raise PermissionError
+
+    name = process_name()
+    monkeypatch.setattr(naming, "_begun", lambda number: "")
+    assert name.endswith("begun ") or has_ended(name)
+
+    monkeypatch.setattr(os, "kill", refuse)
+    assert not has_ended(name)
