@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Generic, Self, TypeVar
 
 T = TypeVar("T")
@@ -58,9 +58,15 @@ class BackgroundCall(Generic[T]):
             self._call = self._thread.submit(self._function)
 
     def collect(self) -> T:
-        """Wait for the call that was begun, or call now; return the result or raise the error."""
+        """Wait for the call that was begun, or call now; return the result or raise the error.
+
+        If the waiting is interrupted, as by Ctrl-C, the call stays begun.
+        """
+        if self._call is None:
+            return self._function()
+        wait([self._call])
         call, self._call = self._call, None
-        return self._function() if call is None else call.result()
+        return call.result()
 
     def drop(self) -> None:
         """Forget the call that was begun, with its result and its error."""

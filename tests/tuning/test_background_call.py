@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Callable
 from itertools import count
@@ -58,6 +60,19 @@ def test_an_error_is_raised_where_the_result_is_collected() -> None:
         call.begin()
         call.drop()
         assert not call.is_begun
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot interrupt a thread that waits")
+def test_a_call_whose_waiting_is_interrupted_stays_begun() -> None:
+    function, may_end = _slow()
+    with BackgroundCall(function) as call:
+        call.begin()
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            call.collect()
+        assert call.is_begun
+        may_end.set()
+        assert call.collect() == 1
 
 
 def test_without_a_thread_the_function_is_called_when_its_result_is_collected() -> None:
