@@ -72,9 +72,12 @@ class StudyWriter:
         self._timer: threading.Timer | None = None
         self._first_change = 0.0
         with self._one_line_errors():
-            self._storage = optuna.storages.RDBStorage(
-                url.render_as_string(hide_password=False), engine_kwargs=_engine_options(url)
-            )
+            try:
+                self._storage = optuna.storages.RDBStorage(
+                    url.render_as_string(hide_password=False), engine_kwargs=_engine_options(url)
+                )
+            except RuntimeError as error:  # the tables of another version of Optuna
+                raise MltuneError(f"{self._where}: {error}") from error
             study = make_study(
                 storage=self._storage,
                 study_name=name,

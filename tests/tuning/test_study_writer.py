@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -272,4 +273,15 @@ def test_a_bad_database_is_one_line(tmp_path: Path, content: bytes | None, reaso
 
     assert str(caught.value).startswith(f"{path}: ")
     assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_tables_of_another_optuna_are_one_line(tmp_path: Path, url: str) -> None:
+    opened(url).close()
+    with closing(sqlite3.connect(tmp_path / "run.db")) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = 'v3.0.0.d'")
+
+    with pytest.raises(MltuneError, match=r"run\.db: .*optuna storage upgrade") as caught:
+        opened(url)
+
     assert "\n" not in str(caught.value)
