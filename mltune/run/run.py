@@ -299,6 +299,8 @@ def _make_database(folder: Path) -> None:
         part.unlink(missing_ok=True)
         with Store(file_url(part)) as store:
             store.add_all(read_table(table))
+        for kind in ("wal", "shm"):  # of a database that was removed: SQLite would read them
+            (folder / f"{DATABASE_NAME}-{kind}").unlink(missing_ok=True)
         part.replace(folder / DATABASE_NAME)
     except OSError as error:
         raise file_error(part, "write", error) from error

@@ -98,6 +98,22 @@ def test_a_run_may_be_exported_into_its_own_folder(
     assert read_measurements(tmp_path) == [added]
 
 
+def test_the_log_of_a_database_that_was_removed_adds_nothing(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    log = tmp_path / "run.db-wal"
+    with Run.create(tmp_path, info) as run:
+        added = run.database.add(make())
+        export_csv(run, tmp_path)
+        run.database.add(make(trial=9))
+        left = log.read_bytes()
+    log.write_bytes(left)  # as a killed process leaves it
+    (tmp_path / "run.db").unlink()
+
+    with Run.resume(tmp_path) as run:
+        assert run.store.measurements() == [added]
+
+
 def test_an_exported_run_stands_without_its_storage(
     tmp_path: Path, info: RunInfo, make: Make
 ) -> None:
