@@ -20,7 +20,8 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateTable
 
-from mltune.errors import UsageError
+from mltune.errors import MltuneError, UsageError
+from mltune.run.database import damaged
 from mltune.run.row import LATER_COLUMNS
 from mltune.run.tables import LEASES, MEASUREMENTS, RUNS, SCHEMA, TRIALS
 
@@ -47,11 +48,14 @@ def prepare(engine: Engine, where: str, *, create: bool, read_only: bool) -> dic
 
     Raises:
         UsageError: when there are no tables, or those of a newer mltune.
+        MltuneError: when their version is damaged.
     """
     with engine.connect() as connection:
         version = _version(connection)
     if version is None and create and not read_only:
         version = _create(engine)
+    if isinstance(version, str):  # a page of another table
+        raise MltuneError(damaged(where))
     if version is None:
         raise UsageError(f"{where}: holds no measurements of mltune")
     if version > SCHEMA_VERSION:
@@ -67,7 +71,7 @@ def prepare(engine: Engine, where: str, *, create: bool, read_only: bool) -> dic
     return {}
 
 
-def _create(engine: Engine) -> int | None:
+def _create(engine: Engine) -> int | str | None:
     with engine.begin() as connection:
         if connection.dialect.name == "postgresql":
             # In PostgreSQL, IF NOT EXISTS fails if two processes make a table at the same time.
@@ -95,7 +99,7 @@ def _migrate(engine: Engine) -> None:
         operations = Operations(MigrationContext.configure(connection))
         for name in _lacking(connection):
             operations.add_column(MEASUREMENTS.name, MEASUREMENTS.c[name])
-        for version in range((_version(connection) or 0) + 1, SCHEMA_VERSION + 1):
+        for version in range(int(_version(connection) or 0) + 1, SCHEMA_VERSION + 1):
             _STEPS[version](operations)
         connection.execute(
             update(SCHEMA).where(SCHEMA.c.version < SCHEMA_VERSION).values(version=SCHEMA_VERSION)
@@ -136,7 +140,8 @@ def _lacking(connection: Connection) -> dict[str, str]:
     return {name: value for name, value in LATER_COLUMNS.items() if name not in there}
 
 
-def _version(connection: Connection) -> int | None:
+def _version(connection: Connection) -> int | str | None:
+    """Return the tables' version; None without tables, a text if it is damaged."""
     if not inspect(connection).has_table(SCHEMA.name):
         return None
     return connection.execute(select(SCHEMA.c.version)).scalar()

@@ -226,6 +226,18 @@ def test_a_newer_schema_is_refused(tmp_path: Path, make: Make, read_only: bool) 
     )
 
 
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_page_of_another_table_in_place_of_the_schemas_is_damage(
+    tmp_path: Path, make: Make, read_only: bool
+) -> None:
+    path = tmp_path / "run.db"
+    filled(path, make)
+    sql(path, "UPDATE mltune_schema SET version = 'ok'")
+
+    message = refusal(MltuneError, lambda: Store(url(path), read_only=read_only))
+    assert message.startswith(f"{path}: is damaged; ")
+
+
 def test_half_made_tables_are_completed(tmp_path: Path, make: Make) -> None:
     path = tmp_path / "run.db"
     filled(path, make, 0)
