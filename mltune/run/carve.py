@@ -4,7 +4,8 @@ SQLite gives up a whole table if one page of it is damaged. Here every page that
 of a table is read by itself (https://sqlite.org/fileformat2.html, sections 1.6 and 2.1), so that
 only the rows of the damaged pages are lost. A row counts if its checksum is right. Checksums do
 not cover a row's number. But numbers have no gaps: the other rows of its page and the page above
-confirm it or tell the right one.
+confirm it or tell the right one. If the page above contradicts all of a page, either the page lies
+at a wrong place or its numbers are damaged; the rest of the file tells which.
 """
 
 from __future__ import annotations
@@ -54,11 +55,13 @@ class _Row:
         number: 0 if it is damaged and the right one is not known.
         is_sure: whether the number is confirmed.
         cells: by column, with the number as `id`, which may be damaged.
+        written: the number in the page, if the page above alone tells another one; else 0.
     """
 
     number: int
     is_sure: bool
     cells: dict[str, Any]
+    written: int = 0
 
 
 def carve(path: Path) -> Carved:
@@ -80,6 +83,7 @@ def carve(path: Path) -> Carved:
     versions = [*enumerate(pages, start=1), *logged]
     around = {child: numbers for _, page in versions for child, numbers in _around(page)}
     rows = [row for at, page in versions for row in _rows(page, pages, around.get(at))]
+    rows = [*_placed(rows)]
     # Tables of an older mltune have no checksums; in other tables a row without one is damaged.
     is_checked = any(row.cells["checksum"] for row in rows)
     found: dict[int, tuple[dict[str, Any], Measurement]] = {}
@@ -152,13 +156,29 @@ def _rows(
     before, after = around or (0, None)
     written = {-1: before, **{place: number for place, (number, _) in read.items()}}
     sure = _confirmed(written if after is None else {**written, len(pointers): after})
+    is_contradicted = all(number != sure.get(place) for place, (number, _) in read.items())
     most = len(pages) * len(page) // _SMALLEST_ROW
     for place, (number, cells) in read.items():
         if _FEWEST <= len(cells) <= len(_NAMES):
             is_possible = around is None and not sure and number <= most
             right = sure.get(place, number if is_possible else 0)
             row = dict(zip(_NAMES, cells, strict=False))
-            yield _Row(right, place in sure, {**LATER_COLUMNS, **row, "id": right or number})
+            row = {**LATER_COLUMNS, **row, "id": right or number}
+            written_there = number if place in sure and is_contradicted else 0
+            yield _Row(right, place in sure, row, written_there)
+
+
+def _placed(rows: list[_Row]) -> Iterator[_Row]:
+    """Give rows of misplaced pages their own numbers, and leave out those of copies of a page."""
+    own = {row.number: row for row in rows if row.is_sure and not row.written}
+    last = max((row.number for row in rows if row.is_sure), default=0)
+    for row in rows:
+        itself = {**row.cells, "id": row.written}
+        there = own.get(row.written)
+        if there is None and 0 < row.written <= last:
+            yield _Row(row.written, is_sure=True, cells=itself)
+        elif there is None or there.cells != itself:
+            yield row
 
 
 def _confirmed(numbers: dict[int, int]) -> dict[int, int]:

@@ -201,3 +201,24 @@ def test_every_damaged_row_without_a_known_number_is_told(tmp_path: Path, make: 
     assert list(carved.measurements) == added[:1]
     assert [each.partition(":")[0] for each in carved.damaged] == ["row 66", "row 19"]
     assert carved.missing == ()
+
+
+@pytest.mark.parametrize("length", [0, 2500])
+def test_rows_of_a_misplaced_page_keep_their_numbers_and_a_copys_are_not_doubled(
+    tmp_path: Path, make: Make, length: int
+) -> None:
+    path = tmp_path / "run.db"
+    with Store(f"sqlite:///{path}") as store:
+        added = [store.add(make(trial=trial, message="m" * length)) for trial in range(32)]
+    data = path.read_bytes()
+    places = places_of_numbers(data)
+    first, second = (slice(at, at + 4096) for at in (places[n] // 4096 * 4096 for n in (3, 20)))
+    lost = {n for n, at in places.items() if first.start <= at < first.stop}
+    copied, swapped = bytearray(data), bytearray(data)
+    copied[first] = data[second]
+    swapped[first], swapped[second] = data[second], data[first]
+
+    path.write_bytes(copied)
+    assert list(carve(path).measurements) == [one for one in added if one.id not in lost]
+    path.write_bytes(swapped)
+    assert list(carve(path).measurements) == added
