@@ -16,7 +16,7 @@ from mltune.files import file_error, make_folder, write_atomically
 from mltune.problem import Size
 from mltune.reading import parse_json, read_bytes
 from mltune.run.csv_table import read_table
-from mltune.run.database import PATIENCE_SECONDS, file_url, read_url
+from mltune.run.database import PATIENCE_SECONDS, describe, file_url, read_url, sqlite_file
 from mltune.run.frame import to_frame
 from mltune.run.lock import FolderLock
 from mltune.run.measurements import Measurements
@@ -73,6 +73,8 @@ class Run:
         store = None
         try:
             url = read_url(storage) if storage else file_url(folder / DATABASE_NAME)
+            if storage:
+                _refuse_own(url)
             store = _open_store(url, info.id if storage else "", create=True)
             if (folder / TABLE_NAME).exists() or store.count():
                 raise UsageError(
@@ -287,6 +289,16 @@ def _checksum(content: dict[str, Any]) -> str:
 def _open_store(url: URL, run: str, *, create: bool) -> Store:
     """Open a database for writing; wait for one that others may be writing to."""
     return Store(url, create=create, run=run, patience_seconds=PATIENCE_SECONDS if run else 0.0)
+
+
+def _refuse_own(url: URL) -> None:
+    """Refuse to share the database of a run's folder: all its rows are taken for that run's."""
+    file = sqlite_file(url)
+    if file is None or file.name != DATABASE_NAME or not (file.parent / INFO_NAME).exists():
+        return
+    if not read_info(file.parent).storage:
+        whose = f"belongs to the run {file.parent} alone"
+        raise UsageError(f"--storage: {describe(url)} {whose}; give another database")
 
 
 def _make_database(folder: Path) -> None:

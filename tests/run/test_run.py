@@ -139,6 +139,21 @@ def test_a_storage_url_takes_the_place_of_the_file(
             assert [measurement.trial for measurement in run.store.measurements()] == [8]
 
 
+def test_the_database_of_another_runs_folder_is_not_shared(
+    folder: Path, tmp_path: Path, info: RunInfo
+) -> None:
+    storage = f"sqlite:///{folder / 'run.db'}"
+
+    message = refusal(lambda: Run.create(tmp_path / "b", info, storage))
+
+    assert message == (
+        f"--storage: {folder / 'run.db'} belongs to the run {folder} alone; give another database"
+    )
+    shared = f"sqlite:///{tmp_path / 'c' / 'run.db'}"
+    Run.create(tmp_path / "c", info, shared).close()
+    Run.create(tmp_path / "b", info, shared).close()
+
+
 def test_a_storage_that_has_gone_is_not_made_anew(tmp_path: Path, info: RunInfo) -> None:
     Run.create(tmp_path / "run", info, f"sqlite:///{tmp_path}/shared.db").close()
     (tmp_path / "shared.db").unlink()
