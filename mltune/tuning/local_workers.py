@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -92,10 +91,8 @@ class LocalWorkers:
         """Interrupt those that still work, and wait until they have returned their leases."""
         for process in self._processes:
             if process.poll() is None:
-                if os.name == "nt":  # Windows cannot interrupt another process
-                    process.terminate()
-                else:
-                    process.send_signal(signal.SIGINT)
+                # Not SIGINT, which processes ignore that a shell has started in the background.
+                process.terminate()
         for process in self._processes:
             process.communicate()
 

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from dataclasses import replace
 
 import pytest
 
+from mltune.device import entry_of
 from mltune.errors import UsageError
 from mltune.run.run_info import RunInfo
+from mltune.tuning import local_workers
+from mltune.tuning.local_workers import LocalWorkers
 from mltune.tuning.search_options import SearchOptions, check_options, without_password
 from mltune.tuning.sharing import device_key, own_seed
 
@@ -38,3 +44,22 @@ def test_a_command_is_kept_without_its_password() -> None:
 def test_a_shared_search_has_no_patience() -> None:
     with pytest.raises(UsageError, match=r"^--patience: a search with --storage ends by its"):
         check_options(SearchOptions(storage="sqlite:///all.db", patience=10))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+def test_workers_of_a_background_job_are_stopped_although_they_ignore_ctrl_c(
+    info: RunInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sleep(*_: str) -> list[str]:
+        return [sys.executable, "-c", "import time; time.sleep(20)"]
+
+    monkeypatch.setattr(local_workers, "python_module", sleep)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which the worker inherits
+    try:
+        workers = LocalWorkers([entry_of("0:0", info.device)], "sqlite:///none.db", "s")
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    workers.stop()
+
+    assert [each.returncode for each in workers._processes] == [-signal.SIGTERM]
