@@ -93,7 +93,6 @@ def test_rates_that_made_the_times_are_found_again(make_table: MakeTable, gaps: 
     assert np.abs(again / truth - 1).mean() < 0.01
 
 
-@pytest.mark.usefixtures("short_lessons")
 def test_times_of_half_a_minute_have_formulas(make_table: MakeTable) -> None:
     table = named(make_table(9))
     slow = replace(table, seconds=np.linspace(25, 30, table.seconds.size).reshape(9, -1))
@@ -104,6 +103,7 @@ def test_times_of_half_a_minute_have_formulas(make_table: MakeTable) -> None:
     assert max(formula.launch for formula in fitted.formulas) == MOST_RATE
 
 
+@pytest.mark.usefixtures("short_lessons")
 def test_formulas_lose_less_than_a_tree_where_waves_matter(make_table: MakeTable) -> None:
     train, test = named(make_table(60)), named(make_table(60, seed=1))
 
