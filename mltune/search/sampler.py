@@ -83,6 +83,14 @@ class ConfigSampler(BaseSampler, ABC):
         self._settled = 0
         """All trials before this number have ended and were learned from."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the lock: every copy has its own."""
+        return {name: each for name, each in vars(self).items() if name != "_proposing"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._proposing = Lock()
+
     @property
     def is_union(self) -> bool:
         """Whether the space is a union, whose configs name their family."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -66,6 +68,21 @@ def test_threads_of_a_study_try_different_configs(name: str) -> None:
     )
 
     assert {trial.params["x"] for trial in study.trials} == set(LINE_VALUES)
+
+
+@pytest.mark.parametrize("name", ["guided", "random", "evolution", "tpe"])
+def test_a_copied_study_goes_on_as_the_study(name: str) -> None:
+    def value(trial: optuna.Trial) -> float:
+        return 1.0 + trial.suggest_categorical("x", LINE_VALUES)
+
+    study = optuna.create_study(sampler=make_sampler(name, LINE, 0))
+    study.optimize(value, n_trials=15)
+    copies = [study, copy.deepcopy(study), pickle.loads(pickle.dumps(study))]
+    for one in copies:
+        one.optimize(value, n_trials=5)
+
+    tried = [[trial.params for trial in one.trials] for one in copies]
+    assert tried[1:] == [tried[0]] * 2
 
 
 def test_other_parameters_are_refused() -> None:
