@@ -379,7 +379,8 @@ def test_a_leaf_states_a_measured_loss_that_is_larger_than_a_gap() -> None:
 
     assert isinstance(leaf, Leaf)
     assert leaf.loss is not None
-    assert (leaf.loss.sizes, leaf.loss.worst) == (2, pytest.approx(0.05))
+    assert leaf.loss.sizes == 2
+    assert leaf.loss.worst == pytest.approx(0.05)
 
 
 def test_suggested_sizes_are_far_from_measured_ones_and_each_other(make_table: MakeTable) -> None:
