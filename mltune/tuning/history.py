@@ -10,8 +10,9 @@ from optuna.trial import FrozenTrial
 
 from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem
+from mltune.tuning.session import MeasurementSession
 from mltune.tuning.study import TuningStudy, attributes_of
-from mltune.tuning.trial import Trial, Worth, group_trials
+from mltune.tuning.trial import Trial, group_trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +47,14 @@ def learn_history(
     study: TuningStudy,
     trials: Iterable[Trial],
     problems: Sequence[Problem],
-    worth: Worth,
+    session: MeasurementSession,
 ) -> dict[int, FrozenTrial]:
     """Let a study learn from trials that have ended, in order; return them by their numbers."""
     learnt: dict[int, FrozenTrial] = {}
     held = study.ended_configs()
     latest = datetime.min
     for trial in trials:
-        frozen = frozen_of(study, trial, trial.values_by(problems, worth))
+        frozen = frozen_of(study, trial, trial.values_by(problems, session.heard))
         # The clock may have been set back, as at the end of summer time.
         latest = frozen.datetime_complete = max(frozen.datetime_complete or latest, latest)
         learnt[trial.number] = study.learn(frozen, is_held=trial.config in held)

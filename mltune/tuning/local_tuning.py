@@ -104,7 +104,7 @@ class LocalTuning:
             self._ahead,
         )
         for trial in self._trials:
-            queue.hear(trial.values_by(self._problems, self._session.worth), trial.status)
+            queue.hear(trial.values_by(self._problems, self._session.heard), trial.status)
         with ExitStack() as stack:
             writer = self._writer(stack)
 
@@ -167,9 +167,7 @@ class LocalTuning:
         self._cut_off = cut_off
         self._has_finals = history.has_finals
         self._trials += news
-        # The values that the search heard: the drift that is known by now would change them.
-        worth = self._session.worth_then(rows)
-        self._shown |= learn_history(self._study, news, self._problems, worth)
+        self._shown |= learn_history(self._study, news, self._problems, self._session)
 
     def _writer(self, stack: ExitStack) -> StudyWriter | None:
         """Begin to write the study to a database, with the run's trials."""

@@ -54,7 +54,7 @@ def measure_trial(
                 break
             row = session.measure(problem, job.trial.config, job.phase, keep, end)
         rows.append(row)
-        worth = session.worth(row)
+        worth = session.heard(row)
         if proposal is not None and worth is not None and problem in steps:
             proposal.report(steps[problem], worth)
         if row.status is not Status.OK and job.ends_at_failure:

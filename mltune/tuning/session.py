@@ -15,7 +15,6 @@ from mltune.runner import Runner
 from mltune.runner.observe import ENERGY as ENERGY_SEEN
 from mltune.space.config import Config
 from mltune.tuning.drift import DriftCorrection
-from mltune.tuning.trial import Worth
 
 CONTENDS = 1.1
 """A config this much slower than the fastest of a size is no contender."""
@@ -48,12 +47,14 @@ class MeasurementSession:
         self._objective = objective
         self._races = races
         self._retries = retries
-        rows = list(before)
-        self._drift = DriftCorrection(rows)
+        self._drift = DriftCorrection()
         self._lately: deque[bool] = deque(maxlen=_LATELY)
         self._fastest: dict[Problem, float] = {}
-        for row in rows:
-            self.note_speed(row)
+        self._heard: dict[tuple[int, Phase, Problem], float | None] = {}
+        """What `worth` was of each measurement when it was made."""
+        for row in before:
+            self._drift.note(row)
+            self._note(row)
 
     def knowing(self, rows: Iterable[Measurement]) -> MeasurementSession:
         """Return the same session with these earlier measurements only."""
@@ -86,7 +87,7 @@ class MeasurementSession:
             keep(replace(row, phase=Phase.DISTURBED))
             row = self._run(problem, config, to_beat=None, checked=True)
         row = keep(replace(row, phase=phase))
-        self.note_speed(row)
+        self._note(row)
         return row
 
     def measure_leader(self, problem: Problem, config: Config, *, checked: bool) -> Measurement:
@@ -145,15 +146,17 @@ class MeasurementSession:
             return measurement.seen(ENERGY_SEEN)
         return self._drift.seconds(measurement)
 
-    def worth_then(self, rows: Iterable[Measurement]) -> Worth:
-        """Return `worth` of trials as it was when these rows were measured, in their order."""
-        then = self.knowing(())
-        found: dict[tuple[int, Problem], float | None] = {}
-        for row in rows:
-            then._drift.note(row)
-            if row.phase == Phase.SEARCH:
-                found[row.trial, row.problem] = then.worth(row)
-        return lambda row: found[row.trial, row.problem]
+    def heard(self, measurement: Measurement) -> float | None:
+        """Return a trial's value as the search heard it, without the drift that was known later.
+
+        So a resumed search learns the same values.
+        """
+        known = (measurement.trial, measurement.phase, measurement.problem)
+        return self._heard[known] if known in self._heard else self.worth(measurement)
+
+    def _note(self, row: Measurement) -> None:
+        self.note_speed(row)
+        self._heard[row.trial, row.phase, row.problem] = self.worth(row)
 
     @property
     def _is_noisy(self) -> bool:

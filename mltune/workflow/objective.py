@@ -204,7 +204,7 @@ class Objective:
         proposal.describe(attributes_of(done))
         if done.failure is not None:
             return math.nan
-        values = done.values_by(self.problems, self.session.worth)
+        values = done.values_by(self.problems, self.session.heard)
         if len(values) < len(self.problems):
             raise optuna.TrialPruned
         return geometric_mean(values.values())

@@ -66,7 +66,7 @@ def test_trials_are_learnt_in_their_order_though_the_clock_was_set_back(make: Ma
     study = TuningStudy(optuna.create_study(sampler=sampler), 1, ("none",), lambda config: "none")
 
     session = MeasurementSession(ScriptedRunner(CPU, rows), TIME, rows)
-    learn_history(study, group_trials(rows), [build_problem(8)], session.worth)
+    learn_history(study, group_trials(rows), [build_problem(8)], session)
     study.ask()
 
     assert heard == configs

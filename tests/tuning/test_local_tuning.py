@@ -181,6 +181,32 @@ def test_a_search_on_a_drifting_device_that_was_cut_off_goes_on_as_if_it_was_not
         assert trials(work(tmp_path / str(cut), whole[:cut])) == trials(whole)
 
 
+def test_a_trial_that_was_cut_off_on_a_drifting_device_has_the_values_that_were_heard(
+    tmp_path: Path, info: RunInfo, make: Make
+) -> None:
+    info = replace(info, sizes=tuple(Size((8 * m, 8, 8)) for m in (1, 4, 9)), budget=14)
+    space = RecordedSpace(
+        "grid", [Config.of({"x": x, "y": y}) for x in range(10) for y in range(10)]
+    )
+
+    def work(
+        folder: Path, before: Sequence[Measurement]
+    ) -> tuple[list[Measurement], list[tuple[float | None, dict[int, float]]]]:
+        with Run.create(folder, info) as run:
+            for row in before:
+                run.database.add(row)
+            runner = DriftingRunner(info.device, [make(0, 8, 1.0)])
+            study = Asked(ExhaustiveSampler(space, 0), 3).study
+            LocalTuning(run, runner, study).search(14)
+            values = [(each.value, each.intermediate_values) for each in study.study.trials]
+            return run.store.measurements(), values
+
+    rows, values = work(tmp_path / "whole", ())
+    for cut in range(1, len(rows)):
+        if rows[cut - 1].phase == Phase.SEARCH:
+            assert work(tmp_path / str(cut), rows[:cut])[1] == values
+
+
 class WatchedRunner(FormulaRunner):
     """Notes the problems that it expects and those that it measures; is interrupted at the end."""
 
