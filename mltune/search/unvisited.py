@@ -58,22 +58,17 @@ class UnvisitedConfigs:
 
     def draw(self) -> Config | None:
         """Return a config that was not visited, now visited; None when there is none left."""
-        while (config := self.following()) is not None:
+        while self._drawn < self._space.size:
+            chosen = self._random.randrange(self._drawn, self._space.size)
+            index = self._moved.pop(chosen, chosen)
+            if chosen != self._drawn:
+                self._moved[chosen] = self._moved.pop(self._drawn, self._drawn)
+            self._drawn += 1
+            config = self._space.at(index)
             if config not in self._visited:
                 self._visited.add(config)
                 return config
         return None
-
-    def following(self) -> Config | None:
-        """Return the next config of the order, visited or not; None at the end."""
-        if self._drawn == self._space.size:
-            return None
-        chosen = self._random.randrange(self._drawn, self._space.size)
-        index = self._moved.pop(chosen, chosen)
-        if chosen != self._drawn:
-            self._moved[chosen] = self._moved.pop(self._drawn, self._drawn)
-        self._drawn += 1
-        return self._space.at(index)
 
 
 class UnvisitedOfUnion:
@@ -113,10 +108,12 @@ class UnvisitedOfUnion:
             members = self._members[family]
             while members:
                 member = self._random.choice(members)
-                config = member.following()
+                config = member.draw()
                 if config is None:
                     members.remove(member)
                     continue
+                for each in members:  # spaces of a family may have the same configs
+                    each.visit(config)
                 if config in self._visited:
                     break
                 self._visited.add(config)
