@@ -145,13 +145,15 @@ class GuidedSampler(ConfigSampler):
 
     def worthwhile(self, study: Study, config: Config) -> tuple[int, ...]:
         """Return the sizes with most of a config's expected gain."""
-        self._read(study)
-        return self._worthwhile(config, self._forecast())
+        with self._taking_turns:
+            self._read(study)
+            return self._worthwhile(config, self._forecast())
 
     def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
         """Return the expected gain of a number of trials; None in the starting phase."""
-        self._read(study)
-        return self.gain_ahead(trials)
+        with self._taking_turns:
+            self._read(study)
+            return self.gain_ahead(trials)
 
     def gain_ahead(self, trials: int) -> ExpectedGain | None:
         """Return the same for the trials that are known."""

@@ -78,18 +78,18 @@ class ConfigSampler(BaseSampler, ABC):
         """Numbers of trials that run, here or elsewhere, or have ended."""
         self._ended: set[int] = set()
         self._sign = 1  # -1 where the study maximises
-        self._proposing = Lock()
+        self._taking_turns = Lock()
         """The threads of a user's study (`n_jobs`) take turns."""
         self._settled = 0
         """All trials before this number have ended and were learned from."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock: every copy has its own."""
-        return {name: each for name, each in vars(self).items() if name != "_proposing"}
+        return {name: each for name, each in vars(self).items() if name != "_taking_turns"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._proposing = Lock()
+        self._taking_turns = Lock()
 
     @property
     def is_union(self) -> bool:
@@ -157,7 +157,7 @@ class ConfigSampler(BaseSampler, ABC):
         Raises:
             SpaceUsedUpError: when there is none left.
         """
-        with self._proposing:
+        with self._taking_turns:
             self._read(study, trial)
             config = self._propose(study, trial)
             if config is None:

@@ -126,21 +126,23 @@ class UnionSampler(ConfigSampler):
 
     def worthwhile(self, study: Study, config: Config) -> tuple[int, ...]:
         """Return the sizes with most of a config's expected gain."""
-        self._read(study)
         owners = [one for one in self._contenders if config in one.space]
         if not owners:
             return self._all
-        if any(map(self._is_starting, owners)):
-            return self._quick_first
-        # For a config in several spaces, the space that would have proposed it decides.
-        best = self._most_promising() if len(owners) > 1 else owners[0]
-        return (best if best in owners else owners[0]).model.plan(config)
+        with self._taking_turns:
+            self._read(study)
+            if any(map(self._is_starting, owners)):
+                return self._quick_first
+            # For a config in several spaces, the space that would have proposed it decides.
+            best = self._most_promising() if len(owners) > 1 else owners[0]
+            return (best if best in owners else owners[0]).model.plan(config)
 
     def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
         """Return the most promising space's expectation; None while all begin."""
-        self._read(study)
-        best = self._most_promising()
-        return None if best is None else best.model.gain_ahead(trials)
+        with self._taking_turns:
+            self._read(study)
+            best = self._most_promising()
+            return None if best is None else best.model.gain_ahead(trials)
 
     def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
         config, sizes = self._start() or self._best() or (self._unvisited.draw(), self._all)

@@ -70,6 +70,21 @@ def test_threads_of_a_study_try_different_configs(name: str) -> None:
     assert {trial.params["x"] for trial in study.trials} == set(LINE_VALUES)
 
 
+def test_a_callback_of_a_thread_may_ask_for_the_gain() -> None:
+    sampler = GuidedSampler(CUBE, 0)
+    study = optuna.create_study(sampler=sampler)
+
+    def value(trial: optuna.Trial) -> float:
+        return 1.0 + sum(trial.suggest_categorical(name, range(10)) for name in CUBE_NAMES)
+
+    def ask(study: optuna.Study, trial: object) -> None:
+        sampler.expected_gain(study, 1)
+
+    study.optimize(value, n_trials=40, n_jobs=4, callbacks=[ask])
+
+    assert len({Config.of(trial.params) for trial in study.trials}) == 40
+
+
 @pytest.mark.parametrize("name", ["guided", "random", "evolution", "tpe"])
 def test_a_copied_study_goes_on_as_the_study(name: str) -> None:
     def value(trial: optuna.Trial) -> float:
