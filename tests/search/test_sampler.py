@@ -85,7 +85,7 @@ def test_a_callback_of_a_thread_may_ask_for_the_gain() -> None:
     assert len({Config.of(trial.params) for trial in study.trials}) == 40
 
 
-@pytest.mark.parametrize("name", ["guided", "random", "evolution", "tpe"])
+@pytest.mark.parametrize("name", ["guided", "random", "evolution", "exhaustive", "tpe"])
 def test_a_copied_study_goes_on_as_the_study(name: str) -> None:
     def value(trial: optuna.Trial) -> float:
         return 1.0 + trial.suggest_categorical("x", LINE_VALUES)
