@@ -7,7 +7,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +25,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from mltune.errors import DiskFullError, MltuneError, UsageError
 from mltune.reading.file import check_regular
+from mltune.run.interrupts import are_held, held_interrupts
 from mltune.shell import command
 
 T = TypeVar("T")
@@ -178,7 +179,7 @@ def transact(
     lost_since: float | None = None
     while True:
         try:
-            with one_line_errors(where), _transaction(engine, at_once) as connection:
+            with one_line_errors(where), transaction(engine, at_once=at_once) as connection:
                 result = step(connection)
         except MltuneError as error:
             now = time.monotonic()
@@ -196,7 +197,20 @@ def transact(
             return result
 
 
-def _transaction(engine: Engine, at_once: bool) -> AbstractContextManager[Connection]:
+@contextmanager
+def transaction(engine: Engine, *, at_once: bool = False) -> Iterator[Connection]:
+    """Begin a transaction, and commit it; Ctrl-C waits for the end of one of SQLite.
+
+    Args:
+        engine: of the database.
+        at_once: whether it is one statement, committed where it is executed.
+    """
+    hold = held_interrupts() if engine.dialect.name == "sqlite" else nullcontext()
+    with hold, _begun(engine, at_once) as connection:
+        yield connection
+
+
+def _begun(engine: Engine, at_once: bool) -> AbstractContextManager[Connection]:
     if at_once:
         return engine.connect().execution_options(isolation_level="AUTOCOMMIT")
     return engine.begin()
@@ -275,7 +289,7 @@ def _in_turn(execute: Callable[[], object]) -> bool:
             # SQLITE_BUSY_SNAPSHOT is raised: rows that were read are old, and the caller repeats
             # the whole step.
             is_busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
-            if not is_busy or time.monotonic() >= end:
+            if not is_busy or are_held() or time.monotonic() >= end:
                 raise
         else:
             return True

@@ -21,7 +21,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateTable
 
 from mltune.errors import MltuneError, UsageError
-from mltune.run.database import damaged
+from mltune.run.database import damaged, transaction
 from mltune.run.row import LATER_COLUMNS
 from mltune.run.tables import LEASES, MEASUREMENTS, RUNS, SCHEMA, TRIALS
 
@@ -72,7 +72,7 @@ def prepare(engine: Engine, where: str, *, create: bool, read_only: bool) -> dic
 
 
 def _create(engine: Engine) -> int | str | None:
-    with engine.begin() as connection:
+    with transaction(engine) as connection:
         if connection.dialect.name == "postgresql":
             # In PostgreSQL, IF NOT EXISTS fails if two processes make a table at the same time.
             connection.execute(select(func.pg_advisory_xact_lock(_CREATION)))
@@ -80,7 +80,7 @@ def _create(engine: Engine) -> int | str | None:
             connection.execute(CreateTable(table, if_not_exists=True))
     try:
         # Last, so that a version means that the tables exist.
-        with engine.begin() as connection:
+        with transaction(engine) as connection:
             connection.execute(insert(SCHEMA).values(id=1, version=SCHEMA_VERSION))
     except IntegrityError:
         pass  # another process made them at the same time
@@ -93,7 +93,7 @@ def _migrate(engine: Engine) -> None:
     from alembic.migration import MigrationContext  # rarely needed, and slow to load
     from alembic.operations import Operations
 
-    with engine.begin() as connection:
+    with transaction(engine) as connection:
         # A write first: until it is committed, other processes wait here.
         connection.execute(update(SCHEMA).values(version=SCHEMA.c.version))
         operations = Operations(MigrationContext.configure(connection))

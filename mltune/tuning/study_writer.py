@@ -27,7 +27,7 @@ from sqlalchemy import URL, Connection, Table, delete, insert, select, update
 from sqlalchemy.pool import NullPool
 
 from mltune.errors import MltuneError
-from mltune.run.database import BUSY_SECONDS, describe, one_line_errors
+from mltune.run.database import BUSY_SECONDS, describe, one_line_errors, transaction
 from mltune.tuning.study import make_study
 
 _LATE_SECONDS = 2.0
@@ -121,7 +121,7 @@ class StudyWriter:
         Raises:
             MltuneError: when the database cannot be written.
         """
-        with self._one_line_errors(), self._engine.begin() as connection:
+        with self._one_line_errors(), transaction(self._engine) as connection:
             found = self._numbers(connection)
             stale = [found[number] for number in found if number not in trials]
             for table in (_PARAMETERS, _VALUES, _STEPS, _ATTRIBUTES, _TRIALS):
@@ -174,7 +174,7 @@ class StudyWriter:
     def _write(self, changed: Mapping[int, FrozenTrial]) -> None:
         if not changed:
             return
-        with self._writing, self._one_line_errors(), self._engine.begin() as connection:
+        with self._writing, self._one_line_errors(), transaction(self._engine) as connection:
             ids = self._numbers(connection, changed)
             fresh = [number for number in changed if number not in ids]
             if fresh:
