@@ -132,7 +132,7 @@ def test_the_suites_have_the_sizes_that_their_readme_states() -> None:
     counts = {name: len(parse_sizes(name)) for name in suite_names()}
 
     readme = (data_folder("spaces") / "sizes" / "README.md").read_text(encoding="utf-8")
-    stated = {}
+    stated: dict[str, int] = {}
     for names, sizes in re.findall(r"^\| (`.+?) \| ([\d, ]+) \|", readme, re.M):
         stated |= dict(zip(re.findall(r"`(.+?)`", names), map(int, sizes.split(",")), strict=True))
     assert stated == counts

@@ -119,6 +119,7 @@ def test_a_wrong_file_is_told_before_a_device_is_opened(tmp_path: Path) -> None:
         check_spaces(("auto", str(wrong)))
 
 
+assert HOPPER.opencl is not None
 H200 = replace(
     HOPPER,
     opencl=replace(
