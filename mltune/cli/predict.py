@@ -33,7 +33,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predict, and print the kernels."""
-    from mltune.shell import shell_path
+    from mltune.shell import command
     from mltune.workflow.predict import PredictOptions, predict
 
     size = tuple(chain.from_iterable(args.size))
@@ -72,9 +72,14 @@ def run(args: argparse.Namespace) -> int:
     if shared:
         print(f"every kernel: {' '.join(shared)}")
     if not args.measure:
-        place, label = shell_path(args.model), "x".join(map(str, size))
-        explore = f" --explore {args.explore}" if args.explore else ""
-        print(f"\nnext: mltune predict {place} {label} --top {args.top}{explore} --measure")
+        words = ["x".join(map(str, size)), "--top", str(args.top)]
+        if args.explore:
+            words += ["--explore", str(args.explore)]
+        if args.explore and args.seed:
+            words += ["--seed", str(args.seed)]
+        if args.device:
+            words += ["--device", args.device]
+        print(f"\nnext: {command('mltune', 'predict', args.model, *words, '--measure')}")
     return 0
 
 

@@ -346,6 +346,17 @@ def test_predict_prints_a_table(mltune: Command, model: Path) -> None:
     )
 
 
+def test_the_next_command_explores_the_same_configs_on_the_same_device(
+    mltune: Command, model: Path
+) -> None:
+    shown = mltune("predict", model, 20, 20, 20, "--explore", 3, "--seed", 7, "--device", "a b")
+
+    assert shown.out.splitlines()[-1] == (
+        f"next: mltune predict {model} 20x20x20 --top 5 --explore 3 --seed 7 --device 'a b' "
+        "--measure"
+    )
+
+
 def test_predict_explores_configs_that_nobody_measured(mltune: Command, model: Path) -> None:
     wide = mltune("predict", model, 20, 20, 20, "--top", 12, "--explore", 12, "--json").json
 
