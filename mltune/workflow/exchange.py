@@ -125,6 +125,7 @@ def import_files(paths: Sequence[Path], out: Path | None) -> tuple[Converted, ..
         MltuneError: when something cannot be written.
     """
     done = []
+    sources: dict[Path, Path] = {}
     for path in paths:
         kind, text = _recognise(path)
         if kind in (_RUN, _SELECTOR, _SPACE):
@@ -136,7 +137,10 @@ def import_files(paths: Sequence[Path], out: Path | None) -> tuple[Converted, ..
         stem = path.name.partition(".")[0]
         suffix = _SUFFIXES.get(target, "")
         folder = out or (Path("runs") if target == "run" else IMPORTED)
-        done.append(_convert(path, kind, text, target, folder / f"{stem}{suffix}", NO_LICENCE))
+        place = folder / f"{stem}{suffix}"
+        if (other := sources.setdefault(place, path)) != path:
+            raise UsageError(f"{path}: {place} is made from {other}; import it with another -o")
+        done.append(_convert(path, kind, text, target, place, NO_LICENCE))
     return tuple(done)
 
 
@@ -357,7 +361,9 @@ def _protocol_to_sizes(job: _Job) -> Result:
         out = job.out.with_name(f"{job.out.stem}-{name}{job.out.suffix}") if several else job.out
         files += _written(out, _sizes_text(job, problems.contraction, merge_sizes(sizes)))
     note = f"{job.source}: of its kernels nothing is carried over; mltune protocol measures them"
-    return files, [*protocol.notes, note], command("mltune", "search", "--sizes", files[0])
+    problem = problem_type_name(protocol.problems[0].contraction)
+    search = command("mltune", "search", "--problem", problem, "--sizes", files[0])
+    return files, [*protocol.notes, note], search
 
 
 def _logic_to_sizes(job: _Job) -> Result:

@@ -99,6 +99,34 @@ def test_every_known_file_is_imported(
     assert mltune("search", "--replay", "imported/clblast.t4.json", "--quiet").code == 0
 
 
+def test_the_sizes_of_a_protocol_are_searched_for_its_problem_type(
+    mltune: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "double.yaml"
+    seven_steps = (SPACES / "protocols" / "seven-steps.yaml").read_text()
+    file.write_text(seven_steps.replace("DataType: s", "DataType: d"))
+
+    done = mltune("import", file, "-o", tmp_path)
+
+    again = f"mltune search --problem dgemm_nt --sizes {tmp_path}/double.csv"
+    assert done.out.splitlines()[-1] == f"next: {again}"
+
+
+def test_two_files_of_one_name_do_not_replace_each_other(mltune: Command, tmp_path: Path) -> None:
+    here, there = tmp_path / "logic.a.yaml", tmp_path / "logic.b.yaml"
+    here.write_text(LOGIC)
+    there.write_text(LOGIC.replace("64, 32, 1, 16", "8, 8, 1, 8"))
+
+    done = mltune("import", here, there, "-o", tmp_path)
+
+    made = tmp_path / "logic.csv"
+    assert (done.code, done.err.splitlines()[-1]) == (
+        2,
+        f"mltune: {there}: {made} is made from {here}; import it with another -o",
+    )
+    assert "64,32,16,1\n" in made.read_text()
+
+
 def test_help_says_what_a_bundle_becomes() -> None:
     said = " ".join(parser_of("convert").format_help().split())
 
