@@ -11,7 +11,7 @@ from mltune.bench.peers import PEERS, absence
 from mltune.counted import counted
 from mltune.device import DeviceEntry, choose
 from mltune.device_info import DeviceInfo
-from mltune.errors import DiskFullError, UsageError
+from mltune.errors import DeviceGoneError, DiskFullError, UsageError
 from mltune.export import LANGUAGES, SET_WRITERS, WITHOUT_HALF
 from mltune.files import make_folder
 from mltune.problem import problem_of_size
@@ -110,7 +110,7 @@ def _run(session: TuneSession, folder: Path, note: Note) -> TuneResult:
     again = command("mltune", "tune", "--resume", "-o", folder)
     try:
         return session.run()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, DeviceGoneError):
         note(f"resume with: {again}")
         raise
     except DiskFullError as error:
@@ -182,7 +182,7 @@ def _check_words(against: tuple[str, ...], languages: tuple[str, ...]) -> None:
 
 
 def _resumed(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
-    """Resume a folder; only time, libraries and languages may change."""
+    """Resume a folder; only time, device number, libraries and languages may change."""
     state = read_state(options.folder)
     for name, given in (
         ("--for", options.calls),
@@ -203,6 +203,7 @@ def _resumed(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
     return replace(
         state,
         seconds=options.seconds or state.seconds,
+        device=options.device or state.device,
         against=tuple(options.against or state.against),
         languages=tuple(options.languages or state.languages),
     ), entry

@@ -12,6 +12,7 @@ from pathlib import Path
 from mltune.device import DeviceEntry
 from mltune.distil.taught import BYTES_EACH
 from mltune.errors import (
+    DeviceGoneError,
     DiskFullError,
     MltuneError,
     NoCorrectConfigError,
@@ -306,6 +307,8 @@ class TuneSession:
         if not distilled:
             if self._interrupted:
                 raise KeyboardInterrupt
+            if self._stopped:
+                raise DeviceGoneError(self._stopped)
             for error in self._without_rule.values():
                 raise error
             reasons = [each.failure for each in self._state.searched if each.failure]

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,9 @@ from mltune.run.lock import FolderLock
 from mltune.selector.json import read_selector
 from mltune.tuning.progress import Show
 from mltune.tuning.search_options import SearchOptions
+from mltune.tuning.stop_reason import StopReason
 from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
+from mltune.workflow.gain import Gain
 from tests.patience import PATIENCE_SECONDS
 from tests.waiting import wait_for_rows
 
@@ -192,6 +195,52 @@ def test_a_full_disk_ends_the_command_and_is_told_with_its_own_way_to_resume(
         "mltune: run.db: cannot grow (the disk is full); the measurements until then are kept: "
         f"free space, then mltune tune --resume -o {tmp_path}/tuned\n"
     )
+
+
+def test_the_device_that_a_resumed_command_names_is_searched_on(
+    mltune: Command,
+    whole: tuple[object, ...],
+    device_spec: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched = []
+
+    def fills_the_disk(options: SearchOptions, *_: object) -> None:
+        searched.append(options.device)
+        raise DiskFullError("run.db: cannot grow")
+
+    monkeypatch.setattr("mltune.workflow.tune_session.search", fills_the_disk)
+    mltune(*whole)
+    state = tmp_path / "tuned" / "tune.json"
+    state.write_text(json.dumps(json.loads(state.read_text()) | {"device": "97:0"}))
+
+    done = mltune("tune", "--resume", "-o", tmp_path / "tuned", "--device", device_spec)
+
+    assert done.code == 1, done.err
+    assert searched == [device_spec] * 2
+
+
+def test_a_device_that_is_lost_before_anything_was_right_is_told(
+    mltune: Command, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = SimpleNamespace(
+        interrupted=False,
+        stopped="the device is gone",
+        trials=0,
+        stop_reason=StopReason.DEVICE_LOST,
+        expected_gain=None,
+        gain=Gain(),
+    )
+    monkeypatch.setattr("mltune.workflow.tune_session.search", lambda *_: lost)
+
+    done = mltune(*whole)
+
+    assert done.code == 4, done.err
+    assert done.err.splitlines()[-2:] == [
+        f"resume with: mltune tune --resume -o {tmp_path}/tuned",
+        "mltune: the device is gone",
+    ]
 
 
 def test_a_plan_can_be_looked_at_first(
