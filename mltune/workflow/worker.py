@@ -113,9 +113,9 @@ def work_on_all(options: WorkerOptions, note: Note) -> list[dict[str, Any]]:
         NoDeviceError: when there is no device.
         MltuneError: when a worker failed; it has printed the reason.
     """
-    url = read_url(options.storage)
-    with Store(url, create=False) as store:
-        asked = read_study(store, options.study)
+    if options.folder is not None:
+        raise UsageError("--run: cannot go with --device all, whose devices may need several runs")
+    asked = _await_study(read_url(options.storage), options.study, options.wait_seconds)
     check_sampler_given(f"study {asked.id}", asked.sampler, options.sampler)
     devices = all_devices()
     note(f"a worker for each of {len(devices)} devices: {devices[0].info.name}")

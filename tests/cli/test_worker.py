@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
+from mltune.errors import NoDeviceError, UsageError
 from mltune.run.run import INFO_NAME, Run
 from tests import postgres
 from tests.patience import PATIENCE_SECONDS
@@ -108,6 +110,28 @@ def test_all_devices_need_a_database(mltune: Command, shared_search: tuple[str, 
         2,
         "mltune: --device all: the workers share a database: give --storage, such as "
         "sqlite:///all.db\n",
+    )
+
+
+def test_workers_of_all_devices_wait_for_the_study(
+    mltune: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([UsageError("no study yet"), NoDeviceError("the study was found")])
+
+    def await_study(*_: object) -> None:
+        raise next(answers)
+
+    monkeypatch.setattr("mltune.workflow.worker.read_study", await_study)
+    monkeypatch.setattr("mltune.workflow.worker.Store", lambda *_, **__: nullcontext())
+    asked = ("worker", "--device", "all", "--storage", f"sqlite:///{tmp_path}/all.db")
+
+    done = mltune(*asked, "--wait", 60)
+    folder = mltune(*asked, "--run", tmp_path / "run")
+
+    assert (done.code, done.err) == (4, "mltune: the study was found\n")
+    assert (folder.code, folder.err) == (
+        2,
+        "mltune: --run: cannot go with --device all, whose devices may need several runs\n",
     )
 
 
