@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from mltune import __version__
@@ -40,6 +41,7 @@ from mltune.shell import command
 from mltune.tuning.progress import Show
 from mltune.tuning.search_options import RUNS
 from mltune.tuning.trial import best_by_problem
+from mltune.workflow.recorded_device import recorded_device
 from mltune.workflow.run_setup import of_model, open_runner
 
 PROTOCOL_NAME = "protocol.yaml"
@@ -110,10 +112,10 @@ def run_protocol(options: ProtocolOptions, show: Show, note: Note) -> ProtocolRe
         note(line)
     root = _root(options, protocol)
     begun = _begun(root, protocol) if options.resume else None
-    policy = _policy(options, protocol, begun)
+    policy = _policy(options, protocol, root, begun)
     results: list[RunResult] = []
     interrupted, stopped, lost = False, "", False
-    with _runner(options, policy, protocol, begun) as runner:
+    with _runner(options, policy, protocol, root, begun) as runner:
         make_folder(root)
         write_atomically(root / PROTOCOL_NAME, protocol.text.encode())
         try:
@@ -166,7 +168,9 @@ class _Policy:
     seed: int
 
 
-def _policy(options: ProtocolOptions, protocol: Protocol, begun: RunInfo | None = None) -> _Policy:
+def _policy(
+    options: ProtocolOptions, protocol: Protocol, root: Path, begun: RunInfo | None
+) -> _Policy:
     """Return the options, or those of the resumed run; given ones must agree with it."""
     timing = Timing(
         warmups=WARMUPS,
@@ -184,7 +188,7 @@ def _policy(options: ProtocolOptions, protocol: Protocol, begun: RunInfo | None 
     ):
         if given is not None and given != recorded:
             raise UsageError(
-                f"{options.folder}: was begun with {option} {recorded:g}, got {given:g} "
+                f"{root}: was begun with {option} {recorded:.10g}, got {given:.10g} "
                 "(leave it out to resume, or begin another run)"
             )
     return _Policy(timing=begun.timing, seed=begun.seed)
@@ -198,19 +202,23 @@ def _runner(
     options: ProtocolOptions,
     policy: _Policy,
     protocol: Protocol,
-    begun: RunInfo | None = None,
+    root: Path,
+    begun: RunInfo | None,
 ) -> WorkerRunner:
-    recorded = "auto" if begun is None else begun.device.spec
-    runner = open_runner(
-        options.device or recorded,
-        FAMILY,
-        _precisions(protocol),
-        policy.timing,
+    open_device = partial(
+        open_runner,
+        family=FAMILY,
+        precisions=_precisions(protocol),
+        timing=policy.timing,
         seed=policy.seed,
         rest_seconds=options.rest_seconds,
         builders=options.builders,
     )
-    return runner if begun is None else of_model(runner, begun.device, options.folder)
+    if begun is None:
+        return open_device(options.device or "auto")
+    with recorded_device(begun.device, options.device, root) as device:
+        runner = open_device(device)
+    return of_model(runner, begun.device, root)
 
 
 def _root(options: ProtocolOptions, protocol: Protocol) -> Path:

@@ -35,6 +35,7 @@ from mltune.tuning.search_options import SearchOptions, asked_contraction
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.trial import Trial
 from mltune.tuning.tuner import Tuner
+from mltune.workflow.recorded_device import recorded_device
 from mltune.workflow.run_setup import of_model, open_runner
 
 SWEEP = "sweep"
@@ -149,6 +150,9 @@ def sweep(options: SweepOptions, show: Show) -> SweepResult:
         MltuneError: when something cannot be written.
     """
     started = time.monotonic()
+    figure = options.figure
+    if figure is not None and not figure.parent.is_dir():  # a sweep may take hours
+        raise UsageError(f"figure: {figure}: there is no folder {figure.parent}")
     run, runner = _resume(options) if options.resume else _begin(options)
     stopped, code = "", 0
     with run:
@@ -247,14 +251,15 @@ def _resume(options: SweepOptions) -> tuple[Run, WorkerRunner]:
     try:
         if info.sampler != SWEEP:
             raise UsageError(f"{run.folder}: is no sweep; continue it with mltune search --resume")
-        opened = open_runner(
-            options.device or info.device.spec,
-            family_named(info.family, str(run.folder), info.kernels),
-            (info.contraction.precision,),
-            info.timing,
-            seed=info.seed,
-            observers=info.observers,
-        )
+        with recorded_device(info.device, options.device, run.folder) as device:
+            opened = open_runner(
+                device,
+                family_named(info.family, str(run.folder), info.kernels),
+                (info.contraction.precision,),
+                info.timing,
+                seed=info.seed,
+                observers=info.observers,
+            )
         runner = of_model(opened, info.device, run.folder)
     except BaseException:
         run.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,6 +87,22 @@ def test_a_full_disk_is_told_with_the_way_to_resume(
 
     assert done.code == 1
     assert done.err.endswith(f": free space, then mltune sweep --resume --run {swept}\n")
+
+
+def test_a_device_that_is_not_here_any_more_is_told_with_a_way(
+    mltune: Command, swept: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(swept, run)
+    info = json.loads((run / "run.json").read_text())
+    del info["checksum"]
+    info["device"] |= {"name": "another device", "uuid": "other"}
+    (run / "run.json").write_text(json.dumps(info))
+
+    done = mltune("sweep", "--resume", "--run", run)
+
+    said = f"mltune: {run}: was measured on another device, which is not here; --device names "
+    assert (done.code, done.err.startswith(said)) == (4, True), done.err
 
 
 def test_one_repetition_of_all_is_finished_before_the_next(swept: Path) -> None:
@@ -171,6 +189,7 @@ def test_a_sweep_is_compared_with_the_same_one_elsewhere(
         ((), "sweep: needs the JSON file of a kernel"),
         ((FOLDER, "--local", "8"), "--local: expected 8x8,1x16 or all, got '8'"),
         (("none.json",), "none.json: cannot read"),
+        ((FOLDER, "--figure", "none/a.svg"), "figure: none/a.svg: there is no folder none"),
         (("--resume", "--run", "nowhere"), "nowhere"),
     ],
 )

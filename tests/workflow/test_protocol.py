@@ -234,6 +234,8 @@ def test_another_text_or_folder_is_refused(finished: ProtocolResult, tmp_path: P
             run(options(tmp_path, text, resume=resume, folder=finished.root))
     with pytest.raises(UsageError, match=r"was begun with --samples 2, got 3 \(leave it out"):
         run(options(tmp_path, resume=True, samples=3, folder=finished.root))
+    with pytest.raises(UsageError, match="was begun with --seed 0, got 1234567891 "):
+        run(options(tmp_path, resume=True, seed=1234567891, folder=finished.root))
     with pytest.raises(UsageError, match="holds no run of a protocol"):
         run(options(tmp_path, resume=True))
 
