@@ -126,7 +126,7 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
         raise UsageError("--sizes: cannot go with --for, which names the sizes")
     contractions = parse_problem_types(options.problems) if options.problems else ()
     check_gemms(contractions)
-    spaces = tuple(options.space or (AUTO,))
+    spaces = tuple(map(_from_anywhere, options.space or (AUTO,)))
     check_spaces(spaces)
     calls = None if options.calls is None else read_calls(options.calls, contractions)
     if not options.dry_run:
@@ -157,6 +157,11 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
         left_out=left_out,
     )
     return state, entry
+
+
+def _from_anywhere(space: str) -> str:
+    """Return a file's absolute path, as a command may be resumed in another folder."""
+    return str(Path(space).absolute()) if space != AUTO and Path(space).exists() else space
 
 
 def _refuse_tuned(folder: Path) -> None:

@@ -221,6 +221,35 @@ def test_the_device_that_a_resumed_command_names_is_searched_on(
     assert searched == [device_spec] * 2
 
 
+def test_a_command_is_resumed_from_another_folder_with_its_own_space(
+    mltune: Command,
+    whole: tuple[object, ...],
+    quick_space: Path,
+    device_spec: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched = []
+
+    def fills_the_disk(options: SearchOptions, *_: object) -> None:
+        searched.append(options.space)
+        raise DiskFullError("run.db: cannot grow")
+
+    monkeypatch.setattr("mltune.workflow.tune_session.search", fills_the_disk)
+    monkeypatch.chdir(quick_space.parent)
+    asked = ("--problems", "sgemm_nn", "--device", device_spec)
+    begun = mltune(
+        "tune", *asked, "--space", f"{quick_space.name},tiled-cpu", "-o", tmp_path / "tuned"
+    )
+    assert begun.code == 1, begun.err
+    monkeypatch.chdir(tmp_path)
+
+    done = mltune("tune", "--resume", "-o", "tuned")
+
+    assert done.code == 1, done.err
+    assert searched == [(str(quick_space), "tiled-cpu")] * 2
+
+
 def test_a_device_that_is_lost_before_anything_was_right_is_told(
     mltune: Command, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
