@@ -16,6 +16,7 @@ from mltune.run.run import INFO_NAME, Run
 from mltune.selector.json import read_selector
 from mltune.selector.pack import find_selector
 from mltune.tuning.families import family_named
+from mltune.tuning.final_selection import choose
 from mltune.workflow.export import kernels_of
 
 
@@ -94,14 +95,11 @@ def _of_run(folder: Path, wanted: str | None) -> KernelText:
 
 
 def _fastest_most_often(rows: Sequence[Measurement], folder: Path) -> tuple[Measurement, int, int]:
-    best: dict[Any, tuple[float, Measurement]] = {}
-    for row in rows:
-        if row.median is not None and row.median < best.get(row.problem, (row.median + 1,))[0]:
-            best[row.problem] = row.median, row
+    best = [choice.best for choice in choose(rows).values()]
     if not best:
         raise UsageError(f"{folder}: no kernel was right; name a measurement by its number")
-    name, wins = Counter(row.kernel for _, row in best.values()).most_common(1)[0]
-    return next(row for _, row in best.values() if row.kernel == name), wins, len(best)
+    name, wins = Counter(row.kernel for row in best).most_common(1)[0]
+    return next(row for row in best if row.kernel == name), wins, len(best)
 
 
 def _place(names: Sequence[str], wanted: str | None, where: str) -> int:
