@@ -127,6 +127,18 @@ def test_a_figure_and_a_page_show_the_experiments(mltune: Command, swept: Path) 
     assert "A selector cannot ship hand-written kernels" in page
 
 
+def test_the_report_of_a_sweep_names_a_command_that_takes_it(
+    mltune: Command, device_spec: str, tmp_path: Path
+) -> None:
+    asked = ("--sizes", "64x64x64", "--repetitions", 1, "--samples", 1, "--device", device_spec)
+    assert mltune("sweep", FOLDER / "sgemm_nt_1x1.json", *asked, "-o", tmp_path / "run").code == 0
+
+    reported = mltune("report", tmp_path / "run")
+
+    again = f"mltune sweep --resume --run {tmp_path}/run"
+    assert reported.out.splitlines()[-1] == f"next: {again}"
+
+
 def test_a_sweep_that_was_killed_goes_on(
     mltune: Command, start: Start, tmp_path: Path, device_spec: str
 ) -> None:

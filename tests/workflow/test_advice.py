@@ -66,6 +66,12 @@ def test_a_protocol_is_sent_to_its_file(info: RunInfo) -> None:
     )
 
 
+def test_a_search_with_the_users_own_sampler_is_resumed(info: RunInfo) -> None:
+    own = replace(info, sampler="own_sampler:Mine")
+
+    assert advice(row(0.5, 0.5), None, {RUN: own}, more_kernels=0)[1:] == (MORE_SIZES, MORE_TRIALS)
+
+
 def test_the_suites_are_for_products_of_matrices(info: RunInfo) -> None:
     contraction = parse_problem_type("s:abc,cd->abd")
     sizes = (Size((8, 8, 8, 8)),)
