@@ -108,5 +108,7 @@ def _say_all(results: list[dict[str, Any]], as_json: bool) -> int:
         print_json({"workers": results})
     else:
         for one in results:
-            print(f"{one['device']}: {counted(one['trials'], 'trial')}, {one['seconds']:.0f} s")
+            why = f"; {one['stopped']}" if one["stopped"] else ""
+            done = counted(one["trials"], "trial")
+            print(f"{one['device']}: {done}, {one['seconds']:.0f} s{why}")
     return max(int(one["exit_code"]) for one in results)

@@ -135,6 +135,21 @@ def test_workers_of_all_devices_wait_for_the_study(
     )
 
 
+def test_a_device_that_one_of_all_workers_lost_is_told(
+    mltune: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = {"device": "one", "trials": 3, "seconds": 2.0, "stopped": "", "exit_code": 0}
+    lost = ended | {"device": "two", "stopped": "the device is gone", "exit_code": 4}
+    monkeypatch.setattr("mltune.workflow.worker.work_on_all", lambda *_: [ended, lost])
+
+    done = mltune("worker", "--device", "all", "--storage", "sqlite:///all.db")
+
+    assert (done.code, done.out) == (
+        4,
+        "one: 3 trials, 2 s\ntwo: 3 trials, 2 s; the device is gone\n",
+    )
+
+
 def test_a_worker_without_a_study_is_one_line(mltune: Command, tmp_path: Path) -> None:
     missing = mltune("worker", "--storage", f"sqlite:///{tmp_path}/none.db")
     (tmp_path / "none.db").touch()
