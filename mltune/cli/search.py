@@ -288,7 +288,8 @@ def _run_replay(args: argparse.Namespace) -> int:
     from mltune.workflow.recorded_search import search_recorded
 
     for name in _LIVE_ONLY:
-        if getattr(args, name) not in (None, False, []):
+        value = getattr(args, name)
+        if value not in (None, []) and value is not False:  # 0 is a value
             raise UsageError(f"--{name.replace('_', '-')}: cannot go with --replay")
     with ProgressBar(args.quiet > 0) as bar:
         result = search_recorded(

@@ -234,6 +234,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("search --resume --run {wrong}/run-one-byte", 2, "run.db: is no database"),
     ("search --resume --run {wrong}/run-other-family", 2, "unknown kernel family 'woven'"),
     ("search --resume --run {wrong}/run-other-device", 4, ", which is not here; --device names"),
+    ("search --replay {run} --alpha 0", 2, "--alpha: cannot go with --replay"),
     # Reading runs.
     ("train", 2, "required: RUN"),
     ("train {new}", 2, "no such run folder"),
