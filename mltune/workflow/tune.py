@@ -161,7 +161,7 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
 
 def _from_anywhere(space: str) -> str:
     """Return a file's absolute path, as a command may be resumed in another folder."""
-    return str(Path(space).absolute()) if space != AUTO and Path(space).exists() else space
+    return str(Path(space).absolute()) if space != AUTO and Path(space).is_file() else space
 
 
 def _refuse_tuned(folder: Path) -> None:
