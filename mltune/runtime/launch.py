@@ -24,6 +24,7 @@ from mltune.runtime.placement import (
     described,
     distance_of,
     fits,
+    memory_of,
     overlaps,
     shares_element,
 )
@@ -31,7 +32,6 @@ from mltune.runtime.placement import (
 _KEPT_PLANS = 4096
 
 _PLAIN_NUMBERS = (float, int)
-_WHOLE = cl.mem_info.ASSOCIATED_MEMOBJECT
 
 SIZE_LIMIT = 2**31
 """Kernels count rows, columns, terms and products with 32 bits; all must be below this."""
@@ -245,15 +245,7 @@ class Launcher:
         if not isinstance(array, cl_array.Array):
             kind = type(array).__name__
             raise self._error(f"{name} must be a pyopencl array, got {kind}")
-        data: Any = array.base_data
-        if data is None:  # an empty array has none
-            return -1, 0, 0
-        if not isinstance(data, cl.MemoryObjectHolder):
-            return 0, data.svm_ptr, data.size
-        whole: Any = data.get_info(_WHOLE)
-        if whole is None:
-            return data.int_ptr, 0, data.size
-        return whole.int_ptr, data.offset, data.size
+        return memory_of(array)
 
     def _memory_of_bias(self, bias: cl_array.Array | None) -> Memory:
         """Return where a bias lies; None if the kernels add none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,14 @@ import pyopencl.array as cl_array
 from mltune.errors import UsageError
 from mltune.problem import Precision, problem_type_name
 from mltune.runtime.arrays import Copied, Copies, are_on_device, misses, orders, rank
+from mltune.runtime.placement import (
+    PlacedArray,
+    described,
+    distance_of,
+    memory_of,
+    overlaps,
+    shares_element,
+)
 from mltune.runtime.tuned_gemm import Operand, TunedGemm, load
 from mltune.selector import Choice, Selector
 
@@ -257,6 +265,8 @@ class TunedSet:
             if beta != 0:
                 raise UsageError(f"{self._name}: c must be given, as beta is {beta}")
             c = _empty(queue, (*a.shape[:-1], b.shape[-1]), a.dtype, way.orders[2])
+        elif a.ndim == _BATCH:
+            self._refuse_shared({"a": a, "b": b} if alpha != 0 else {}, c)
         events = [*(wait_for or ()), *a.events, *b.events, *c.events]
         if a.ndim == _MATRIX:
             batches: list[tuple[Any, Any, Any]] = [(_as_batch(a), _as_batch(b), _as_batch(c))]
@@ -269,6 +279,22 @@ class TunedSet:
         event = done[0] if len(done) == 1 else cl.enqueue_marker(queue, done or events)
         c.add_event(event)
         return c, event
+
+    def _refuse_shared(self, read: Mapping[str, cl_array.Array], c: cl_array.Array) -> None:
+        """Refuse a c of which a product would overwrite another one, or what others read."""
+        memory = memory_of(c)
+        placed = PlacedArray(*described(c, memory))
+        if overlaps(placed):
+            raise UsageError(f"{self._name}: c's elements overlap: {c.shape} by {c.strides} bytes")
+        for name, array in read.items():
+            its = memory_of(array)
+            distance = distance_of(its, memory)
+            if distance is not None and shares_element(
+                PlacedArray(*described(array, its)), placed, distance
+            ):
+                raise UsageError(
+                    f"{self._name}: c must not share memory with {name}, which is read"
+                )
 
 
 def _empty(

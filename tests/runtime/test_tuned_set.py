@@ -206,6 +206,25 @@ def test_a_batch_is_one_launch_or_several(
     given.release()
 
 
+@pytest.mark.parametrize("problem", ["sgemm_nn", "sgemm_nn_batched"])
+def test_a_product_of_a_batch_must_not_overwrite_what_others_read_or_write(
+    problem: str, queue: cl.CommandQueue
+) -> None:
+    given = tuned(problem)
+    whole = cl_array.to_device(queue, np.ones((3, 8, 8), "float32"))
+    other = cl_array.to_device(queue, np.ones((2, 8, 8), "float32"))
+    twice = cl_array.Array(queue, (2, 8, 8), "float32", data=other.base_data, strides=(0, 32, 4))
+
+    for a, b in ((whole[:2], other), (other, whole[:2])):
+        with pytest.raises(UsageError, match=r"c must not share memory with [ab], which"):
+            given.gemm(queue, a, b, whole[1:])
+    with pytest.raises(UsageError, match="c's elements overlap"):
+        given.gemm(queue, whole[:2], whole[:2], twice)
+    given.gemm(queue, whole[:2], other, whole[1:], alpha=0)[1].wait()
+    np.testing.assert_array_equal(whole.get()[1:], 0)
+    given.release()
+
+
 @pytest.mark.parametrize("terms", [0, 1])
 @pytest.mark.parametrize("order", "CF")
 def test_a_batch_of_outer_products_comes_back_from_the_device(order: str, terms: int) -> None:

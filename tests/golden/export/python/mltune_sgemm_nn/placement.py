@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyopencl as cl
 import pyopencl.array as cl_array
 
+_WHOLE = cl.mem_info.ASSOCIATED_MEMOBJECT
 _OVERLAP_WORK = 100_000  # candidates that numpy tries, in some milliseconds
 
 # Plain tuples, as they are made at every call: a named one takes ten times as long.
@@ -37,6 +39,19 @@ class PlacedArray(NamedTuple):
             + self.dtype.itemsize
             + sum((extent - 1) * stride for extent, stride in steps)
         )
+
+
+def memory_of(array: cl_array.Array) -> Memory:
+    """Return where an array's data lies: in a buffer, or in shared virtual memory."""
+    data: Any = array.base_data
+    if data is None:  # an empty array has none
+        return -1, 0, 0
+    if not isinstance(data, cl.MemoryObjectHolder):
+        return 0, data.svm_ptr, data.size
+    whole: Any = data.get_info(_WHOLE)
+    if whole is None:
+        return data.int_ptr, 0, data.size
+    return whole.int_ptr, data.offset, data.size
 
 
 def described(array: cl_array.Array, memory: Memory) -> Described:
