@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -276,7 +276,7 @@ class Learner:
                 return Use(known, again=math.inf)
             if (trial := self._trials.get((device, size))) is None:
                 trial = self._begin(device, size)
-            if len(trial.candidates) == 1:
+            if (device, size) not in self._trials:  # there is one candidate
                 return Use(self._only.setdefault(size, trial.best), again=math.inf)
             if not trial.is_warm or not has_times:
                 trial.is_warm |= has_times
@@ -350,6 +350,17 @@ class Learner:
                 each.seconds.clear()
             trial.best = trial.candidates[0].number
             return True
+
+    def lacks(self, device: str, size: Size, numbers: Collection[int]) -> None:
+        """Try only other kernels than these, which the device cannot use, if there are others."""
+        with self._lock:
+            if (trial := self._trials.get((device, size))) is None:
+                return
+            left = tuple(each for each in trial.candidates if each.number not in numbers)
+            if left:
+                trial.candidates = left
+                if trial.of(trial.best) is None:
+                    trial.best = left[0].number
 
     def best(self, device: str, size: Size) -> int | None:
         """Return the best kernel so far; None for a size that was not called."""

@@ -430,7 +430,7 @@ def _learning(
 
     use = learner.use(device, size, is_built, has_times=_has_times(queue))
     if use.number in here.lacking:
-        learner.fails(device, size, use.number)
+        learner.lacks(device, size, here.lacking)
         return enqueue()
     if use.again:
         here.learned[key] = Learned(size, use.number, use.again)

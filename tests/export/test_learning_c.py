@@ -268,6 +268,24 @@ def test_a_kernel_that_fails_before_it_begins_is_replaced_and_dropped(
     assert set(used) == {"A"}
 
 
+def test_where_the_chosen_kernel_does_not_build_the_others_are_tried(
+    build: Callable[[Library], Path],
+    library: Library,
+    path: Path,
+    opencl_environment: dict[str, str],
+) -> None:
+    chosen, *others = library.kernels
+    broken = replace(library, kernels=(replace(chosen, source="not OpenCL"), *others))
+
+    done = subprocess.run(
+        [build(broken), path, "60", *map(str, SIZE)],
+        capture_output=True, text=True, check=False, env=opencl_environment,
+    )  # fmt: skip
+
+    assert done.returncode == 0
+    assert [row["kernel"] for row in rows(path)] == [others[0].name]
+
+
 def test_a_kernel_that_fails_half_way_is_not_replaced(
     program: Path, library: Library, path: Path, opencl_environment: dict[str, str]
 ) -> None:

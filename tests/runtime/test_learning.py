@@ -31,7 +31,8 @@ from mltune.runtime.learning import (
     _Trial,
     candidates,
 )
-from mltune.selector import Reason, Selector, TimeFormula
+from mltune.runtime.tuned_gemm import TunedGemm
+from mltune.selector import Leaf, Reason, Selector, Split, TimeFormula
 from tests.runtime.test_tuned_gemm import selector_for
 
 SIZE = (17, 20, 30, 1)
@@ -237,6 +238,27 @@ def test_a_kernel_that_cannot_be_started_is_tried_no_more(
     assert learner.fails("d", SIZE, 0)
     assert not learner.fails("d", SIZE, 1)
     assert set(teach(learner, {1: 100}.__getitem__, 20)) == {1}
+
+
+@pytest.mark.device
+def test_where_the_chosen_kernel_does_not_build_the_others_are_tried(
+    selector: Selector, tmp_path: Path, timed: cl.CommandQueue
+) -> None:
+    three = replace(selector, tree=Split("m", 16, Leaf(0), Split("m", 17, Leaf(1), Leaf(2))))
+    kernels = list(mltune.load(three).kernels)
+    kernels[1] = replace(kernels[1], source="not OpenCL")
+    tuned = TunedGemm(three, kernels, tmp_path / "learned.json")
+    a, b = (cl_array.to_device(timed, np.ones(shape, "float32")) for shape in ((20, 30), (30, 17)))
+    for kernel in (0, 2):  # built, so that both are tried
+        tuned.gemm(timed, a, b, kernel=kernel)
+
+    for _ in range(60):
+        tuned.gemm(timed, a, b)[1].wait()
+    tuned.save_learned()
+
+    (row,) = json.loads((tmp_path / "learned.json").read_text())["learned"]
+    assert row["kernel"] in (kernels[0].name, kernels[2].name)
+    assert tuned.select(*SIZE).kernel.name == row["kernel"]
 
 
 def test_what_is_known_by_now_is_saved_at_the_end(selector: Selector, tmp_path: Path) -> None:

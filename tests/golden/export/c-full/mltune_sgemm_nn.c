@@ -1342,6 +1342,19 @@ static use use_for(const type *of, const mltune_sgemm_nn_problem *problem, cl_co
     return found;
 }
 
+/* Try only the others if the chosen kernel does not build; the first of them takes its place. */
+static void drop_chosen(lesson *of)
+{
+    int i;
+
+    if (of->num_tried < 2)
+        return;
+    --of->num_tried;
+    for (i = 0; i < of->num_tried; ++i)
+        of->tried[i] = of->tried[i + 1];
+    of->best = of->tried[0].number;
+}
+
 /* Keep the events of a launch until they have its time; drop a kernel that was not launched. */
 static void watch(const use *used, cl_int status, cl_event *events, double seconds)
 {
@@ -1358,6 +1371,10 @@ static void watch(const use *used, cl_int status, cl_event *events, double secon
 
         if (each->number != used->number || !used->is_try)
             continue;
+        if (status != CL_SUCCESS && i == 0 && does_not_build(status)) {
+            drop_chosen(of);
+            break;
+        }
         if (status != CL_SUCCESS) {
             each->is_out |= i > 0;
         } else if (!used->builds && !each->is_running && each->num_known < most_tries) {
