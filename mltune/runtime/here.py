@@ -106,13 +106,13 @@ class Here:
                     return False
                 self.lacking[number] = reason
                 self._restrict()
-                self.learned.clear()
                 _log.warning(
                     "%s on %s: %s; another kernel takes its place",
                     self._name,
                     self._device,
                     reason,
                 )
+            self.learned.clear()  # another thread may have added it since
             self.launcher.forget_plans()
         return True
 

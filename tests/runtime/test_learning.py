@@ -21,6 +21,7 @@ from mltune.errors import MltuneError, UsageError
 from mltune.files import take_lock, write_atomically
 from mltune.problem import Precision, gemm
 from mltune.runtime import built_kernels
+from mltune.runtime.here import Learned
 from mltune.runtime.learning import (
     MOST_TRIES,
     PAUSE,
@@ -259,6 +260,17 @@ def test_where_the_chosen_kernel_does_not_build_the_others_are_tried(
     (row,) = json.loads((tmp_path / "learned.json").read_text())["learned"]
     assert row["kernel"] in (kernels[0].name, kernels[2].name)
     assert tuned.select(*SIZE).kernel.name == row["kernel"]
+
+
+def test_a_kernel_that_was_dropped_is_forgotten_also_if_it_was_learned_since(
+    selector: Selector, tmp_path: Path, queue: cl.CommandQueue
+) -> None:
+    here = mltune.load(selector, learn=tmp_path / "learned.json").settle(queue)
+    assert here.drop(1, "does not build")
+    here.learned[()] = Learned(SIZE, 1, math.inf)
+
+    assert here.drop(1, "does not build")
+    assert not here.learned
 
 
 def test_what_is_known_by_now_is_saved_at_the_end(selector: Selector, tmp_path: Path) -> None:
