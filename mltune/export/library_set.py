@@ -10,12 +10,13 @@ from mltune.export.library import Library
 
 _NAME = re.compile("[a-z][a-z0-9_]{0,30}")
 _TAKEN = (
-    "clblast", "example",
+    "cl", "clblast", "example",
     "all", "clean", "help", "install", "package", "test",
-    "assert", "complex", "ctype", "errno", "fcntl", "features", "float", "inttypes", "limits",
-    "math", "pthread", "signal", "stddef", "stdint", "stdio", "stdlib", "string", "time", "unistd",
+    "assert", "complex", "ctype", "dlfcn", "errno", "fcntl", "features", "float", "inttypes",
+    "limits", "locale", "math", "pthread", "sched", "signal", "stdarg", "stddef", "stdint",
+    "stdio", "stdlib", "string", "strings", "time", "unistd", "wchar", "wctype",
 )  # fmt: skip
-"""Names of an export's other files, CMake's targets, and C's headers, which NAME.h would hide."""
+"""OpenCL's prefix, an export's other files, CMake's targets, and headers that NAME.h hides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class LibrarySet:
             )
         if self.name in _TAKEN:
             raise UsageError(
-                f"--name: {self.name!r} is a header of C, a target of CMake or another file of an "
-                f"export; take a name such as 'my_{self.name}'"
+                f"--name: {self.name!r} is a header of C, a target of CMake, OpenCL's prefix or "
+                f"another file of an export; take a name such as 'my_{self.name}'"
             )
         seen: set[str] = set()
         for library in self.libraries:

@@ -324,7 +324,7 @@ def test_one_selector_for_each_problem_type_and_a_name(tiled: Make, tmp_path: Pa
         export_selectors([selector, selector], "c", tmp_path)
     with pytest.raises(UsageError, match=r"^--name: '4x' is no lower-case word"):
         export_selectors([selector], "c", tmp_path, name="4x")
-    for taken in ("example", "clblast", "string", "features", "install"):
+    for taken in ("example", "cl", "clblast", "string", "stdarg", "locale", "install"):
         with pytest.raises(UsageError, match=f"^--name: '{taken}' is a header of C, a target"):
             export_selectors([selector], "c", tmp_path, name=taken)
     with pytest.raises(
