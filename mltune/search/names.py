@@ -21,8 +21,13 @@ def check_sampler(name: str) -> None:
     Raises:
         UsageError: when it is neither known nor `module:Class`.
     """
-    if name not in SAMPLERS and not is_own(name):
+    if not is_sampler(name):
         raise UsageError(f"{unknown('sampler', name, SAMPLERS)}; or give module:Class")
+
+
+def is_sampler(name: str) -> bool:
+    """Whether a name is a sampler's; runs of sweeps and protocols have their own words instead."""
+    return name in SAMPLERS or is_own(name)
 
 
 def is_own(name: str) -> bool:

@@ -17,7 +17,7 @@ from mltune.problem import (
 from mltune.problem.sizes import parse_sizes
 from mltune.reading import read_text
 from mltune.run.run_info import RunInfo
-from mltune.search.names import SAMPLERS, is_own
+from mltune.search.names import is_own, is_sampler
 from mltune.space.shipped import AUTO as AUTO_SPACE
 from mltune.space.shipped import find_space
 from mltune.tuning.cross_sizes import AUTO, NONE
@@ -37,7 +37,7 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
     Raises:
         UsageError: with the first contradiction.
     """
-    if info.sampler not in SAMPLERS and not is_own(info.sampler):
+    if not is_sampler(info.sampler):
         raise UsageError(
             f"{folder}: was begun with 'mltune {info.sampler}', which resumes it (--resume)"
         )

@@ -10,7 +10,7 @@ from mltune.distil.table import MISSING_FACTOR
 from mltune.problem import problem_of_size
 from mltune.problem.sizes import parse_sizes
 from mltune.run.run_info import RunInfo
-from mltune.search.names import SAMPLERS, is_own
+from mltune.search.names import is_sampler
 from mltune.selector import Regret
 from mltune.shell import command
 
@@ -63,7 +63,7 @@ def is_weak(regret: Regret) -> bool:
 
 def _more(runs: Mapping[Path, RunInfo]) -> list[str]:
     folder, info = max(runs.items(), key=lambda run: run[1].created)
-    if info.sampler not in SAMPLERS and not is_own(info.sampler):
+    if not is_sampler(info.sampler):
         return [f"time more sizes: ProblemSizes in a file for mltune {info.sampler}"]
     lines = []
     suite = "spread-cpu" if info.device.kind == "cpu" else "spread"

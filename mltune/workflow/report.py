@@ -24,7 +24,7 @@ from mltune.report import Content, Selection, TrialPoint, render
 from mltune.run.digest import digest
 from mltune.run.run import Run
 from mltune.run.run_info import RunInfo
-from mltune.search.names import SAMPLERS, is_own
+from mltune.search.names import is_sampler
 from mltune.shell import command
 from mltune.tuning.final_selection import choose
 from mltune.tuning.progress import Show, Steps, ignore_progress
@@ -204,8 +204,8 @@ def _next_command(
     failed = next((row for row in rows if row.status is not Status.OK), None)
     if failed:
         return command("mltune", "replay", folder, str(failed.id))
-    is_search = info.sampler in SAMPLERS or is_own(info.sampler)
-    return command("mltune", "search" if is_search else info.sampler, "--resume", "--run", folder)
+    verb = "search" if is_sampler(info.sampler) else info.sampler
+    return command("mltune", verb, "--resume", "--run", folder)
 
 
 def _selection(info: RunInfo, measurements: Sequence[Measurement], show: Show) -> Selection | str:
