@@ -176,18 +176,23 @@ def test_if_all_rules_fail_the_command_fails(
     assert "mltune: disk full\n" in done.err
 
 
-def test_a_full_disk_ends_the_command_and_is_told_with_its_own_way_to_resume(
-    mltune: Command, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    searched = []
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[SearchOptions]:
+    """What was to be searched: each search fills the disk."""
+    asked: list[SearchOptions] = []
 
     def fills_the_disk(options: SearchOptions, *_: object) -> None:
-        searched.append(options.folder)
+        asked.append(options)
         full = DiskFullError("run.db: cannot grow (the disk is full)")
         raise full.resumed_by(f"mltune search --resume --run {options.folder}")
 
     monkeypatch.setattr("mltune.workflow.tune_session.search", fills_the_disk)
+    return asked
 
+
+def test_a_full_disk_ends_the_command_and_is_told_with_its_own_way_to_resume(
+    mltune: Command, whole: tuple[object, ...], searched: list[SearchOptions], tmp_path: Path
+) -> None:
     done = mltune(*whole, "--quiet")
 
     assert (done.code, len(searched)) == (1, 1)
@@ -200,17 +205,10 @@ def test_a_full_disk_ends_the_command_and_is_told_with_its_own_way_to_resume(
 def test_the_device_that_a_resumed_command_names_is_searched_on(
     mltune: Command,
     whole: tuple[object, ...],
+    searched: list[SearchOptions],
     device_spec: str,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    searched = []
-
-    def fills_the_disk(options: SearchOptions, *_: object) -> None:
-        searched.append(options.device)
-        raise DiskFullError("run.db: cannot grow")
-
-    monkeypatch.setattr("mltune.workflow.tune_session.search", fills_the_disk)
     mltune(*whole)
     state = tmp_path / "tuned" / "tune.json"
     state.write_text(json.dumps(json.loads(state.read_text()) | {"device": "97:0"}))
@@ -218,24 +216,17 @@ def test_the_device_that_a_resumed_command_names_is_searched_on(
     done = mltune("tune", "--resume", "-o", tmp_path / "tuned", "--device", device_spec)
 
     assert done.code == 1, done.err
-    assert searched == [device_spec] * 2
+    assert [options.device for options in searched] == [device_spec] * 2
 
 
 def test_a_command_is_resumed_from_another_folder_with_its_own_space(
     mltune: Command,
-    whole: tuple[object, ...],
+    searched: list[SearchOptions],
     quick_space: Path,
     device_spec: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    searched = []
-
-    def fills_the_disk(options: SearchOptions, *_: object) -> None:
-        searched.append(options.space)
-        raise DiskFullError("run.db: cannot grow")
-
-    monkeypatch.setattr("mltune.workflow.tune_session.search", fills_the_disk)
     monkeypatch.chdir(quick_space.parent)
     asked = ("--problems", "sgemm_nn", "--device", device_spec)
     begun = mltune(
@@ -247,7 +238,7 @@ def test_a_command_is_resumed_from_another_folder_with_its_own_space(
     done = mltune("tune", "--resume", "-o", "tuned")
 
     assert done.code == 1, done.err
-    assert searched == [(str(quick_space), "tiled-cpu")] * 2
+    assert [options.space for options in searched] == [(str(quick_space), "tiled-cpu")] * 2
 
 
 def test_a_device_that_is_lost_before_anything_was_right_is_told(
