@@ -131,6 +131,11 @@ class DeviceInfo:
         return self.local_mem_bytes
 
     @property
+    def name_and_driver(self) -> str:
+        """The name, with the platform and its driver's version."""
+        return f"{self.name} ({self.platform} {self.driver_version})"
+
+    @property
     def time_words(self) -> str:
         """Which time this device's figures are, for tables and reports."""
         if self.probed is None or self.probed.launch_ns == 0:

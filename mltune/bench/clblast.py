@@ -57,7 +57,7 @@ class CLBlast:
 
     def describe(self, contraction: Contraction) -> str:
         """Return the library's file, as no call returns its version, and the device."""
-        return f"CLBlast ({self._path}) on {self._queues.device}"
+        return f"CLBlast ({self._path}) on {self._queues.info.name_and_driver}"
 
     def prepare(self, task: Task) -> CLBlastProduct:
         """Copy the numbers to the device.

@@ -38,11 +38,6 @@ class Queues:
             clock=DeviceClock(calls),
         )
 
-    @property
-    def device(self) -> str:
-        """The device with its driver, for information."""
-        return f"{self.info.name} ({self.info.platform} {self.info.driver_version})"
-
     def call_seconds(self, call: Callable[[cl.CommandQueue], object], count: int) -> float:
         """Return the host's time of one call: of `count` calls between two waits, divided."""
         self.calls.finish()

@@ -30,9 +30,10 @@ class Tuned:
 
     def describe(self, contraction: Contraction) -> str:
         """Return the number of kernels, the device, and the tuned device if it is another one."""
-        selector, here = self._gemm.selector, self._queues
-        tuned = "" if selector.is_for(here.info.name) else f", tuned on {selector.device}"
-        return f"mltune, {counted(len(selector.portfolio), 'kernel')} on {here.device}{tuned}"
+        selector, here = self._gemm.selector, self._queues.info
+        tuned = "" if selector.is_for(here.name) else f", tuned on {selector.device}"
+        kernels = counted(len(selector.portfolio), "kernel")
+        return f"mltune, {kernels} on {here.name_and_driver}{tuned}"
 
     def prepare(self, task: Task) -> TunedProduct:
         """Copy the numbers to the device.

@@ -39,9 +39,8 @@ def _print(result: CompareResult) -> None:
     for number, one in enumerate(result.runs):
         info = one.info
         print(
-            f"{number}: {one.folder}: {info.device.name} ({info.device.platform} "
-            f"{info.device.driver_version}), {info.created[:10]}, alpha {info.alpha}, "
-            f"beta {info.beta}, caches {info.timing.cache}"
+            f"{number}: {one.folder}: {info.device.name_and_driver}, {info.created[:10]}, "
+            f"alpha {info.alpha}, beta {info.beta}, caches {info.timing.cache}"
         )
     if len(result.rows) > _MOST_ROWS:
         _print_sizes(result)

@@ -326,7 +326,7 @@ def _print_result(result: SearchResult) -> None:
     device = result.info.device
     failed = f", {result.failed} failed" if result.failed else ""
     print(
-        f"{result.problem} on {device.name} ({device.platform} {device.driver_version}), "
+        f"{result.problem} on {device.name_and_driver}, "
         f"{result.info.created[:10]}: {counted(result.trials, 'trial')}{failed}, "
         f"{result.seconds:.0f} s"
     )

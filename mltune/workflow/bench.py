@@ -155,7 +155,7 @@ def bench(
             step(done, len(problems))
         result = BenchResult(
             problem_type=problem_type_name(contraction),
-            device=queues.device,
+            device=queues.info.name_and_driver,
             date=datetime.now(UTC).strftime("%Y-%m-%d"),
             rounds=options.rounds,
             contestants=tuple((one.name, _describe(one, contraction)) for one in contestants),

@@ -98,7 +98,7 @@ class SweepResult:
         return (
             ("problem", f"{problem_type_name(info.contraction)}, {layout}, no gaps"),
             ("factors", f"alpha = {info.alpha}, beta = {info.beta}"),
-            ("device", f"{device.name} ({device.platform} {device.driver_version})"),
+            ("device", device.name_and_driver),
             ("date", info.created[:10]),
             (
                 "time",
