@@ -271,14 +271,19 @@ class TunedSet:
         if a.ndim == _MATRIX:
             batches: list[tuple[Any, Any, Any]] = [(_as_batch(a), _as_batch(b), _as_batch(c))]
         else:
-            batches = [(a[number], b[number], c[number]) for number in range(a.shape[0])]
-        done = [
-            way.tuned.gemm(queue, *each, alpha=alpha, beta=beta, wait_for=events)[1]
-            for each in batches
-        ]
-        event = done[0] if len(done) == 1 else cl.enqueue_marker(queue, done or events)
-        c.add_event(event)
-        return c, event
+            batches = [
+                (_product_of(a, number), _product_of(b, number), _product_of(c, number))
+                for number in range(a.shape[0])
+            ]
+        try:
+            for each in batches:
+                way.tuned.gemm(queue, *each, alpha=alpha, beta=beta, wait_for=events)
+        finally:  # those that were enqueued still use C
+            begun = [event for *_, product in batches for event in product.events]
+            if begun:
+                event = begun[0] if len(begun) == 1 else cl.enqueue_marker(queue, begun)
+                c.add_event(event)
+        return c, event if begun else cl.enqueue_marker(queue, events)
 
     def _refuse_shared(self, read: Mapping[str, cl_array.Array], c: cl_array.Array) -> None:
         """Refuse a c of which a product would overwrite another one, or what others read."""
@@ -308,8 +313,15 @@ def _empty(
     return cl_array.Array(queue, shape, dtype, strides=strides)
 
 
+def _product_of(array: cl_array.Array, number: int) -> cl_array.Array:
+    """View a matrix of a batch, with events of its own: a full list would wait for the first."""
+    view: cl_array.Array = array[number]
+    view.events = []
+    return view
+
+
 def _as_batch(array: cl_array.Array) -> cl_array.Array:
-    """View a matrix as a batch of one."""
+    """View a matrix as a batch of one, with events of its own."""
     return cl_array.Array(
         array.queue,
         (1, *array.shape),
@@ -317,7 +329,6 @@ def _as_batch(array: cl_array.Array) -> cl_array.Array:
         data=array.base_data,
         offset=array.offset,
         strides=(0, *array.strides),
-        events=array.events,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import pickle
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 
 import mltune
 from mltune.device import DeviceEntry, choose
-from mltune.errors import NoDeviceError, UsageError
+from mltune.errors import MltuneError, NoDeviceError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import parse_problem_type
 from mltune.runtime import TunedGemm, TunedSet, load_set, tuned_gemm
@@ -222,6 +223,51 @@ def test_a_product_of_a_batch_must_not_overwrite_what_others_read_or_write(
         given.gemm(queue, whole[:2], whole[:2], twice)
     given.gemm(queue, whole[:2], other, whole[1:], alpha=0)[1].wait()
     np.testing.assert_array_equal(whole.get()[1:], 0)
+    given.release()
+
+
+def test_a_long_batch_is_enqueued_before_the_event_that_it_waits_for(
+    queue: cl.CommandQueue,
+) -> None:
+    """Its products shared a list of events, which waits for the first ones when it is full."""
+    given = tuned("sgemm_nn")
+    a = cl_array.to_device(queue, np.ones((20, 2, 2), "float32"))
+    c = cl_array.zeros(queue, a.shape, a.dtype)
+    begun = cl.UserEvent(queue.context)
+    call = threading.Thread(target=lambda: given.gemm(queue, a, a, c, wait_for=[begun]))
+
+    call.start()
+    call.join(20)
+    waits = call.is_alive()
+    begun.set_status(cl.command_execution_status.COMPLETE)
+    call.join()
+
+    assert not waits
+    np.testing.assert_array_equal(c.get(), 2)
+    given.release()
+
+
+def test_c_waits_for_the_products_before_one_that_fails(
+    queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = tuned("sgemm_nn")
+    a = cl_array.to_device(queue, np.ones((3, 2, 2), "float32"))
+    c = cl_array.empty(queue, a.shape, a.dtype)
+    c.events.clear()
+    whole, calls = TunedGemm.gemm, []
+
+    def second_fails(*args: Any, **named: Any) -> Any:
+        calls.append(args)
+        if len(calls) == 2:
+            raise MltuneError("it fails")
+        return whole(*args, **named)
+
+    monkeypatch.setattr(TunedGemm, "gemm", second_fails)
+    with pytest.raises(MltuneError, match="it fails"):
+        given.gemm(queue, a, a, c)
+
+    assert len(c.events) == 1
+    queue.finish()
     given.release()
 
 
