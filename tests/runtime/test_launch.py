@@ -330,6 +330,35 @@ def test_threads_share_the_built_kernels(
     assert not tuned.is_built(queue, 0)
 
 
+def test_a_call_that_waits_for_old_events_does_not_stop_other_threads(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    """pyopencl waits for the first events of an array that has many."""
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+    other = cl.CommandQueue(queue.context)
+    a, c = (on_device(queue, np.ones((2, 2), "float32"), "F") for _ in range(2))
+    own = on_device(other, np.ones((2, 2), "float32"), "F")
+    tuned.gemm(other, own, own)[1].wait()  # builds the kernel
+    begun = cl.UserEvent(queue.context)
+    c.events.extend([begun] * 12)
+    waiting = threading.Thread(target=tuned.gemm, args=(queue, a, a, c))
+    others = threading.Thread(target=tuned.gemm, args=(other, own, own))
+
+    waiting.start()
+    waiting.join(1)
+    others.start()
+    others.join(10)
+    is_stopped = others.is_alive()
+    begun.set_status(cl.command_execution_status.COMPLETE)
+    waiting.join()
+    others.join()
+
+    assert not is_stopped
+    queue.finish()
+    other.finish()
+    tuned.release()
+
+
 def test_mistakes_are_one_line_that_says_what_is_wanted(
     queue: cl.CommandQueue, naive_kernel: Write
 ) -> None:

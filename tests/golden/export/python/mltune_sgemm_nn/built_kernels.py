@@ -113,42 +113,46 @@ class BuiltKernels:
         buffers = [operand.base_data for operand in operands]  # None where k is 0
         buffers.append(None if bias is None else bias.base_data)
         launched: list[cl.Event] = []
-        with self._lock:
-            functions = self._build(queue, plan.number)
-            memories: tuple[Any, Any] = (None, None)
-            if kernel.has_scratch:
-                scratch = self._scratch_of(queue, plan.scratch_bytes)
-                if kernel.has_counters:
-                    scratch = _counting(scratch, plan.counter_bytes)
-                memories = (scratch.buffer, scratch.counters)
-                events = [*events, *([scratch.last] if scratch.last else [])]
-            arguments = self._ordered[plan.number]((*buffers, *factors, *memories, *plan.integers))
-            passes = zip(functions, plan.global_sizes, kernel.passes, strict=True)
-            launches = [
-                (function, global_size, work_group)
-                for function, global_size, (_, work_group) in passes
-                if 0 not in global_size
-            ]
-            # All arguments first: else the device waits for the host between two passes.
-            for function, _, _ in launches:
-                function.set_args(*arguments)
-            try:
-                for place, (function, global_size, work_group) in enumerate(launches):
-                    try:
-                        begun = start(function, queue, global_size, work_group, events)
-                    except cl.Error as error:
-                        if place > 0:
-                            error.add_note(_BEGUN)
-                        raise
-                    launched += begun
-                    events = () if is_in_order else begun
-            finally:  # the passes that were enqueued still use C and the scratch memory
-                if launched:
-                    c.add_event(launched[-1])
+        try:
+            with self._lock:
+                functions = self._build(queue, plan.number)
+                memories: tuple[Any, Any] = (None, None)
                 if kernel.has_scratch:
-                    kept = None if is_in_order else scratch.last
-                    last = launched[-1] if launched else kept
-                    self._scratch[queue.int_ptr] = replace(scratch, last=last)
+                    scratch = self._scratch_of(queue, plan.scratch_bytes)
+                    if kernel.has_counters:
+                        scratch = _counting(scratch, plan.counter_bytes)
+                    memories = (scratch.buffer, scratch.counters)
+                    events = [*events, *([scratch.last] if scratch.last else [])]
+                arguments = self._ordered[plan.number](
+                    (*buffers, *factors, *memories, *plan.integers)
+                )
+                passes = zip(functions, plan.global_sizes, kernel.passes, strict=True)
+                launches = [
+                    (function, global_size, work_group)
+                    for function, global_size, (_, work_group) in passes
+                    if 0 not in global_size
+                ]
+                # All arguments first: else the device waits for the host between two passes.
+                for function, _, _ in launches:
+                    function.set_args(*arguments)
+                try:
+                    for place, (function, global_size, work_group) in enumerate(launches):
+                        try:
+                            begun = start(function, queue, global_size, work_group, events)
+                        except cl.Error as error:
+                            if place > 0:
+                                error.add_note(_BEGUN)
+                            raise
+                        launched += begun
+                        events = () if is_in_order else begun
+                finally:  # the passes that were enqueued still use the scratch memory
+                    if kernel.has_scratch:
+                        kept = None if is_in_order else scratch.last
+                        last = launched[-1] if launched else kept
+                        self._scratch[queue.int_ptr] = replace(scratch, last=last)
+        finally:  # without the lock, as it waits for the first events of a c with many
+            if launched:
+                c.add_event(launched[-1])
         return tuple(launched)
 
     def _scratch_of(self, queue: cl.CommandQueue, nbytes: int) -> _Scratch:
