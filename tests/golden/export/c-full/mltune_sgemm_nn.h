@@ -38,9 +38,10 @@ extern "C" {
  *
  * Returns 0 on success; -i if argument i, counted from 1, is wrong (a buffer that is too small
  * for its matrix included); and an OpenCL error code with its sign turned, above 0, if OpenCL
- * refuses. Where a kernel does not build for the device, the others are tried:
- * 11 (CL_BUILD_PROGRAM_FAILURE) means that none of them does. After any other OpenCL error a part
- * of C may have been computed: do not repeat such a call with the same C if beta is not zero.
+ * refuses. Where a kernel does not build for the device, the others are tried: 11
+ * (CL_BUILD_PROGRAM_FAILURE) means that none of them does, or that a later pass did not. After any
+ * OpenCL error a part of C may have been computed: do not repeat such a call with the same C if
+ * beta is not zero.
  *
  * May be called from any number of threads at once. The first call that needs a kernel on a
  * device builds it, meanwhile other calls wait.
