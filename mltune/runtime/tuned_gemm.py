@@ -86,6 +86,7 @@ class TunedGemm:
         names = [kernel.name for kernel in selector.portfolio]
         if [kernel.name for kernel in kernels] != names:
             raise UsageError(f"tuned GEMM: expected the kernels {names}")
+        has_linker()  # PoCL crashes without a linker, and a caller's own queue may be on it
         self._selector = selector
         self._learn = learn
         self._learner = None if learn is None else Learner(selector, learn)
@@ -497,7 +498,6 @@ def load(
             `learn` names another kind of file.
         NoDeviceError: when no kernel of a pack runs on any device of this machine.
     """
-    has_linker()  # PoCL crashes without a linker, and a caller's own queue may be on it
     if isinstance(selector, Selector):
         return _bound(selector, "selector", learn, device)
     file = find_selector(selector)

@@ -314,8 +314,11 @@ def test_loading_finds_the_linker_that_pocl_calls(
     asked: list[bool] = []
     monkeypatch.setattr("mltune.runtime.tuned_gemm.has_linker", lambda: asked.append(True))
 
-    mltune.load(selector)
+    pickled = pickle.dumps(mltune.load(selector))
+    assert asked
+    asked.clear()
 
+    pickle.loads(pickled)  # in a process that began before the linker was found
     assert asked
 
 
