@@ -45,11 +45,15 @@ def built_ahead(
     new = [each for each in wanted if not is_kept(device, *_asked(each))]
     end = time.monotonic() + most_seconds
     count = min(_MOST, len(usable_cores()) - 1, len(new))
-    started: list[subprocess.Popen[bytes]] = []
+    shares = []
     if count > 1 and len(new) >= _FEWEST:
         place = _place(device)
-        started = [_start(place, new[number::count]) for number in range(count)]
+        shares = [_share(place, new[number::count]) for number in range(count)]
+    # All begin before the first gets its share: it is too long to be written before it is read.
+    started = [_start() for _ in shares]
     try:
+        for process, share in zip(started, shares, strict=True):
+            _give(process, share)
         yield
         for process in started:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -72,19 +76,26 @@ def _place(device: cl.Device) -> tuple[int, int]:
     raise ValueError(f"{device.name}: its platform is not there any more")
 
 
-def _start(place: tuple[int, int], kernels: Sequence[GemmKernel]) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
+def _share(place: tuple[int, int], kernels: Sequence[GemmKernel]) -> bytes:
+    """Return what a process reads: the device, and what to build for it."""
+    asked = [(*_asked(each), each.name, [entry for entry, _ in each.passes]) for each in kernels]
+    return json.dumps([place, asked]).encode()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         python_module("mltune.runtime.ahead"),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    asked = [(*_asked(each), each.name, [entry for entry, _ in each.passes]) for each in kernels]
+
+
+def _give(process: subprocess.Popen[bytes], share: bytes) -> None:
     assert process.stdin is not None
     with contextlib.suppress(BrokenPipeError):
-        process.stdin.write(json.dumps([place, asked]).encode())
+        process.stdin.write(share)
         process.stdin.close()
-    return process
 
 
 def _main() -> None:

@@ -1,5 +1,7 @@
 """Other processes build kernels while this one does something else."""
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyopencl as cl
@@ -56,6 +58,30 @@ def test_builds_that_take_too_long_are_given_up(
         pass
 
     assert not all(kept(queue, each) for each in kernels)
+
+
+def test_all_processes_begin_before_the_first_reads_its_share(
+    queue: cl.CommandQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: None
+) -> None:
+    """More than a pipe holds is written only while it is read: they began one after the other."""
+    monkeypatch.setenv("MLTUNE_CACHE_DIR", str(tmp_path / "cache"))
+    script = f"""
+import pathlib, os, sys, time
+begun = pathlib.Path({str(tmp_path)!r})
+(begun / f"{{os.getpid()}}.begun").touch()
+end = time.monotonic() + 10
+while len(list(begun.glob("*.begun"))) < 3 and time.monotonic() < end:
+    time.sleep(0.01)
+(begun / f"{{os.getpid()}}.saw{{len(list(begun.glob('*.begun')))}}").touch()
+sys.stdin.read()
+"""
+    monkeypatch.setattr(ahead, "python_module", lambda _: (sys.executable, "-c", script))
+    long = [replace(kernel(str(number)), source="x" * 200_000) for number in range(3)]
+
+    with built_ahead(long, queue.device):
+        pass
+
+    assert len(list(tmp_path.glob("*.saw3"))) == 3
 
 
 def test_where_nothing_is_kept_no_process_begins(
