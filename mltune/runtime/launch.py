@@ -106,7 +106,7 @@ class Launcher:
 
         Raises:
             GemmError: when types, shapes or memory orders do not fit, an array ends beyond its
-                buffer, or c shares memory with a, b or the bias.
+                buffer or is of another context, or c shares memory with a, b or the bias.
             KernelError: when the kernel does not build for the device.
             cl.Error: when the driver refuses the launch; a note says so if c may have changed.
         """
@@ -182,9 +182,17 @@ class Launcher:
             events += bias.events
         if plan is None:
             return c, (cl.enqueue_marker(queue, events),)
-        launched = self._built.launch(
-            queue, plan, (a, b, c), bias, (*factors, *limits), events, watched=watched
-        )
+        try:
+            launched = self._built.launch(
+                queue, plan, (a, b, c), bias, (*factors, *limits), events, watched=watched
+            )
+        except cl.Error as error:
+            for name, array in {"a": a, "b": b, "c": c, "bias": bias}.items():
+                if array is not None and array.context != queue.context:
+                    raise self._error(
+                        f"{name} must be of the queue's context, got another one"
+                    ) from error
+            raise
         return c, launched
 
     def asks(

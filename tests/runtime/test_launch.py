@@ -374,6 +374,8 @@ def test_mistakes_are_one_line_that_says_what_is_wanted(
     backwards = cl_array.Array(
         queue, (4, 3), "float32", data=a.base_data, offset=32, strides=(4, -16)
     )
+    other = cl.CommandQueue(cl.Context([queue.device]))
+    foreign = cl_array.zeros(other, (3, 2), "float32", order="F")
     wrong: Any = None
     text: Any = "0"
     many = np.broadcast_to(np.zeros((1, 1, 1), "float32"), (2**31, 1, 1))
@@ -408,6 +410,10 @@ def test_mistakes_are_one_line_that_says_what_is_wanted(
         (lambda: tuned.gemm(queue, a, b, wait_for=event), "wait_for must be a sequence of events"),
         (lambda: tuned.gemm(queue, a, b, wait_for=[wrong]), "wait_for must be .* got NoneType$"),
         (lambda: tuned.gemm(queue, a, b, overlap), "c's elements overlap"),
+        (
+            lambda: tuned.gemm(queue, a, foreign),
+            "b must be of the queue's context, got another one$",
+        ),
         (lambda: tuned.gemm(queue, backwards, b), "memory orders must be"),
         (
             lambda: tuned.gemm(queue, a, array(3, 2, order="C"), c),

@@ -59,7 +59,7 @@ def gemm(
 
     Raises:
         ValueError: when types, shapes or memory orders do not fit, an array ends beyond its
-            buffer, or c shares memory with a or b.
+            buffer or is of another context, or c shares memory with a or b.
     """
     return _LAUNCHER.gemm(queue, a, b, c, alpha=alpha, beta=beta, kernel=kernel, wait_for=wait_for)
 
