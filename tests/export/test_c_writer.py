@@ -274,7 +274,7 @@ def test_build_files_build_and_install(
     commands = {
         "make": [
             ["make", "CFLAGS=-O2 -Werror", linked],
-            ["make", "install", "PREFIX=installed", "OPENCL_INC=/opt/cl", linked],
+            ["make", "install", "PREFIX=installed", "OPENCL_INC=cl", linked],
             ["cc", "-shared", "-o", "plugin", whole],
         ],
         "cmake": [
@@ -307,7 +307,9 @@ def test_build_files_build_and_install(
     for file in described:
         text = (tmp_path / "installed" / file).read_text()
         assert f"\nVersion: {__version__}\n" in text
-        assert text.endswith("\nCflags: -Iinstalled/include -isystem /opt/cl\n")
+        # Other folders use it.
+        assert f"\nLibs: -L{tmp_path}/installed/lib -lmltune_sgemm_nn " in text
+        assert text.endswith(f"\nCflags: -I{tmp_path}/installed/include -isystem {tmp_path}/cl\n")
     assert installed == described | {
         "lib/libmltune_sgemm_nn.a",
         "include/mltune_sgemm_nn.h",
