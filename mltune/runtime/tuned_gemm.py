@@ -254,7 +254,8 @@ class TunedGemm:
         Raises:
             UsageError: when types, shapes or memory orders do not fit, an array ends beyond its
                 buffer or is of another context, or c shares memory with a, b or the bias.
-            MltuneError: when the driver does not build or start the kernel.
+            MltuneError: when the driver does not build or start the kernel; the message says so if
+                c may have changed.
         """
         c, events = self.enqueue(
             queue,
@@ -320,6 +321,7 @@ class TunedGemm:
                 raise UsageError(str(error)) from error
             except cl.Error as error:
                 reason = str(error).strip().partition("\n")[0]
+                reason += "; c may have changed" * has_begun(error)
                 raise MltuneError(self._failure(queue.device, reason)) from error
 
     def _failure(self, device: cl.Device, reason: str) -> str:

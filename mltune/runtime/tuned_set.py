@@ -12,7 +12,8 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
-from mltune.errors import UsageError
+from mltune.counted import counted
+from mltune.errors import MltuneError, UsageError
 from mltune.problem import Precision, problem_type_name
 from mltune.runtime.arrays import Copied, Copies, are_on_device, misses, orders, rank
 from mltune.runtime.placement import (
@@ -171,7 +172,8 @@ class TunedSet:
 
         Raises:
             UsageError: when types or shapes do not fit, or there is no problem type for them.
-            MltuneError: when the driver does not build or start the kernel.
+            MltuneError: when the driver does not build or start the kernel; the message says so if
+                c may have changed.
         """
         given: tuple[Any, ...] = (a, b) if c is None else (a, b, c)
         wrong = [type(each).__name__ for each in given if not isinstance(each, cl_array.Array)]
@@ -275,9 +277,16 @@ class TunedSet:
                 (_product_of(a, number), _product_of(b, number), _product_of(c, number))
                 for number in range(a.shape[0])
             ]
+        done = 0
         try:
             for each in batches:
                 way.tuned.gemm(queue, *each, alpha=alpha, beta=beta, wait_for=events)
+                done += 1
+        except MltuneError as error:
+            if done == 0:
+                raise
+            after = counted(done, "product")
+            raise MltuneError(f"{error} (after {after} of the batch, so c has changed)") from error
         finally:  # those that were enqueued still use C
             begun = [event for *_, product in batches for event in product.events]
             if begun:
