@@ -59,7 +59,9 @@ def gemm(
 
     Raises:
         ValueError: when types, shapes or memory orders do not fit, an array ends beyond its
-            buffer or is of another context, or c shares memory with a or b.
+            buffer or is of another context, c shares memory with a or b, or the kernel does
+            not build.
+        pyopencl.Error: when the driver refuses the launch; a note says so if c may have changed.
     """
     return _LAUNCHER.gemm(queue, a, b, c, alpha=alpha, beta=beta, kernel=kernel, wait_for=wait_for)
 
