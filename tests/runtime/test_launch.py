@@ -410,9 +410,12 @@ def test_mistakes_are_one_line_that_says_what_is_wanted(
         (lambda: tuned.gemm(queue, a, b, wait_for=event), "wait_for must be a sequence of events"),
         (lambda: tuned.gemm(queue, a, b, wait_for=[wrong]), "wait_for must be .* got NoneType$"),
         (lambda: tuned.gemm(queue, a, b, overlap), "c's elements overlap"),
-        (
-            lambda: tuned.gemm(queue, a, foreign),
-            "b must be of the queue's context, got another one$",
+        *(
+            (
+                lambda rows=rows: tuned.gemm(queue, array(rows, 3), foreign),
+                "b must be of the queue's context, got another one$",
+            )
+            for rows in (0, 4)
         ),
         (lambda: tuned.gemm(queue, backwards, b), "memory orders must be"),
         (

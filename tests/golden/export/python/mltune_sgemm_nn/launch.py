@@ -180,9 +180,9 @@ class Launcher:
         events = [*waits, *a.events, *b.events, *c.events]
         if bias is not None:
             events += bias.events
-        if plan is None:
-            return c, (cl.enqueue_marker(queue, events),)
         try:
+            if plan is None:
+                return c, (cl.enqueue_marker(queue, events),)
             launched = self._built.launch(
                 queue, plan, (a, b, c), bias, (*factors, *limits), events, watched=watched
             )
