@@ -12,11 +12,14 @@ _NAME = re.compile("[a-z][a-z0-9_]{0,30}")
 _TAKEN = (
     "cl", "clblast", "example",
     "all", "clean", "help", "install", "package", "test",
+    "c", "dl", "m", "rt",
     "assert", "complex", "ctype", "dlfcn", "errno", "fcntl", "features", "float", "inttypes",
     "limits", "locale", "math", "pthread", "sched", "signal", "stdarg", "stddef", "stdint",
     "stdio", "stdlib", "string", "strings", "time", "unistd", "wchar", "wctype",
 )  # fmt: skip
-"""OpenCL's prefix, an export's other files, CMake's targets, and headers that NAME.h hides."""
+"""OpenCL's prefix, an export's other files, CMake's targets, libraries that libNAME hides, and
+headers that NAME.h hides.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,8 @@ class LibrarySet:
             )
         if self.name in _TAKEN:
             raise UsageError(
-                f"--name: {self.name!r} is a header of C, a target of CMake, OpenCL's prefix or "
-                f"another file of an export; take a name such as 'my_{self.name}'"
+                f"--name: {self.name!r} is a header or library of C, a target of CMake, OpenCL's "
+                f"prefix or another file of an export; take a name such as 'my_{self.name}'"
             )
         seen: set[str] = set()
         for library in self.libraries:

@@ -324,8 +324,8 @@ def test_one_selector_for_each_problem_type_and_a_name(tiled: Make, tmp_path: Pa
         export_selectors([selector, selector], "c", tmp_path)
     with pytest.raises(UsageError, match=r"^--name: '4x' is no lower-case word"):
         export_selectors([selector], "c", tmp_path, name="4x")
-    for taken in ("example", "cl", "clblast", "string", "stdarg", "locale", "install"):
-        with pytest.raises(UsageError, match=f"^--name: '{taken}' is a header of C, a target"):
+    for taken in ("example", "cl", "clblast", "string", "stdarg", "locale", "install", "m"):
+        with pytest.raises(UsageError, match=f"^--name: '{taken}' is a header or library of C"):
             export_selectors([selector], "c", tmp_path, name=taken)
     with pytest.raises(
         UsageError, match=r"--lang json takes one selector, got 2 \(several: c, cl"
