@@ -112,7 +112,7 @@ class Stream:
 
     def place(self, indices: Sequence[int], number: Any) -> Any:
         """Return the distance of elements for a step of a group of indices, numbered as one."""
-        found = 0
+        found = 0 * number  # of the number's shape, also for a group without indices
         for index in indices:
             number, at = np.divmod(number, self._sizes[index])
             found = found + at * self._steps[index]

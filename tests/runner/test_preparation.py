@@ -67,6 +67,9 @@ PROBLEMS = {
     "many indices": problem_of_size(
         parse_problem_type("d:ambkl,nlkb->bmna"), (2, 3, 4, 5, 6, 7), 1.0, 0.5
     ),
+    "a matrix and a vector": problem_of_size(parse_problem_type("s:mk,k->m"), (37, 50)),
+    "a batch of vectors": problem_of_size(parse_problem_type("c:bk,bk->b"), (5, 50), 1.5, 0.5),
+    "two vectors": problem_of_size(parse_problem_type("h:k,k->"), (50,)),
     "one element": gemm_problem(gemm(Precision.SINGLE), 1, 1, 1, beta=0.5),
     "a long sum": gemm_problem(gemm(Precision.SINGLE), 3, 2, 5000),
     "no product": gemm_problem(gemm(Precision.SINGLE), 8, 8, 8, alpha=0.0, beta=1.0),
