@@ -29,7 +29,10 @@ _NAN = {size: np.full(size, NAN_BYTE, np.uint8) for size in (2, 4, 8, 16)}
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The places of a tensor's elements in its guarded buffer, in elements of `dtype`."""
+    """The places of a tensor's elements in its guarded buffer, in elements of `dtype`.
+
+    A single number without an index is a tensor with one index, whose extent is 1.
+    """
 
     dtype: str
     extents: tuple[int, ...]
@@ -42,8 +45,8 @@ class Layout:
         """Return the layout of one of the problem's `tensors`."""
         return cls(
             problem.contraction.precision.dtype,
-            problem.extents(tensor),
-            getattr(problem, f"strides_{tensor}"),
+            problem.extents(tensor) or (1,),
+            getattr(problem, f"strides_{tensor}") or (1,),
             getattr(problem, f"offset_{tensor}"),
             problem.span(tensor),
         )

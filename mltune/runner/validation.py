@@ -114,7 +114,7 @@ class Bounds:
             largest = math.sqrt(float(squares_a.max())) + math.sqrt(float(squares_b.max()))
             underflow += slope(problem) * alpha * least * math.sqrt(problem.k) * largest
         return cls(
-            shape=problem.extents("c"),
+            shape=Layout.of(problem, "c").extents,
             norms_a=_in_c_order(norms_a, (*batch, *free_a), problem),
             norms_b=_in_c_order(np.sqrt(squares_b), (*batch, *free_b), problem),
             constant=gamma * (beta * largest_c + largest_bias) + underflow,
@@ -321,6 +321,7 @@ def _in_c_order(values: Array, indices: tuple[int, ...], problem: Problem) -> Ar
             problem.sizes[index] if index in indices else 1
             for index in range(problem.contraction.num_indices_c)
         ]
+        or [1]
     )
 
 

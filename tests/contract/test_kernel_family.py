@@ -17,7 +17,7 @@ from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import Kernel, KernelFamily
 from mltune.kernel.families import FAMILIES as SHIPPED
 from mltune.measurement import Status
-from mltune.problem import ComputeType, Contraction, Precision, gemm, gemm_problem
+from mltune.problem import ComputeType, Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.plain_mma import NOT_OPTIMISED, PlainMmaFamily
@@ -322,6 +322,25 @@ def test_random_contractions_come_out_right(
     measurement = checker.run_kernel(problem, kernel)
 
     assert measurement.status is Status.OK, f"{kernel.name} {problem}: {measurement.message}"
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+@pytest.mark.parametrize("einsum", ["kl,lk->", "bk,bk->b", "m,n->mn"])
+def test_tensors_without_some_kind_of_index_come_out_right(
+    checker: WorkerRunner, family: str, einsum: str
+) -> None:
+    precision = PRECISIONS[family][0]
+    contraction = Contraction.from_einsum(precision, einsum)
+    config = RANDOM_CONFIGS[family](random.Random(family), precision)
+    kernel = FAMILIES[family].generate(contraction, config)
+    kernel = replace(kernel, build_options=(*kernel.build_options, NOT_OPTIMISED))
+    sizes = (19, 7)[: contraction.num_indices]
+
+    for beta in (0.0, -0.5):
+        problem = Problem(contraction=contraction, sizes=sizes, offset_c=3, beta=beta)
+        measurement = checker.run_kernel(problem, kernel)
+
+        assert measurement.status is Status.OK, f"{kernel.name}: {measurement.message}"
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
