@@ -63,9 +63,13 @@ class CLBlast:
         """Copy the numbers to the device.
 
         Raises:
-            CannotComputeError: when CLBlast refuses the device or the problem.
+            CannotComputeError: when CLBlast refuses the device or the problem, or there is no
+                room for the numbers.
         """
-        return CLBlastProduct(self._library, self._queues, task)
+        try:
+            return CLBlastProduct(self._library, self._queues, task)
+        except cl.Error as error:
+            raise CannotComputeError(f"CLBlast: the device failed: {error}") from error
 
     def close(self) -> None:
         """Do nothing: the compiled kernels stay in the library's cache until the process ends."""
@@ -94,11 +98,8 @@ class CLBlastProduct:
         self._function.restype = ctypes.c_int
         self._arguments = self._blas_arguments(task, batched)
         self._finish = OpenCLFinish(context, task, self._c) if task.has_epilogue else None
-        try:
-            self._call(queues.calls)  # compiles the kernels
-            queues.calls.finish()
-        except cl.Error as error:
-            raise CannotComputeError(f"CLBlast's kernel failed: {error}") from error
+        self._call(queues.calls)  # compiles the kernels
+        queues.calls.finish()
 
     def compute(self) -> Array:
         """Multiply, and copy C back."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 from mltune.bench import PEERS, Contestant
@@ -100,6 +102,19 @@ def test_complex_matrices_are_conjugated(
 
     product.close()
     peer.close()
+
+
+@pytest.mark.parametrize("problem_type", TYPES[:1])
+def test_a_device_without_room_for_the_numbers_is_named(
+    contestant: Contestant, problem_type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if contestant.name not in ("mltune", "clblast"):
+        pytest.skip(f"{contestant.name} has no OpenCL buffers")
+    task = Task.draw(gemm_problem(parse_problem_type(problem_type), 4, 4, 4), seed=1)
+    monkeypatch.setattr(cl, "Buffer", Mock(side_effect=cl.MemoryError("no memory")))
+
+    with pytest.raises(CannotComputeError, match=f"(?i){contestant.name}: .*no memory"):
+        contestant.prepare(task)
 
 
 def test_numpy_has_no_half() -> None:
