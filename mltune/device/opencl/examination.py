@@ -24,7 +24,7 @@ from mltune.machine import python_module
 VARIABLE = "MLTUNE_DEVICES_DIR"
 """Names the folder of the results; if it is empty, nothing is kept."""
 
-VERSION = 2
+VERSION = 3
 """Of the tests; results of an earlier version are not used."""
 
 _UNKNOWN_PROCESSOR = "unknown target CPU"

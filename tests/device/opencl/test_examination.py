@@ -118,6 +118,20 @@ def test_other_work_makes_no_clock_wrong(ratios: list[float], is_sure: bool) -> 
     assert probe._is_sure(ratios) is is_sure
 
 
+@pytest.mark.device
+def test_a_driver_without_times_has_a_clock_that_stands_still(
+    device_spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: cl.Event) -> None:
+        raise cl.RuntimeError("clGetEventProfilingInfo failed: PROFILING_INFO_NOT_AVAILABLE")
+
+    monkeypatch.setattr(cl.Event, "profile", property(fails))
+    monkeypatch.setattr(probe, "_LONG_SECONDS", 0.001)
+    (clock,) = probe.answers(device_at(choose(device_spec).number), ["clock"])
+
+    assert "stands still" in with_answers(GPU, SOUND | {"clock": clock}).notes[0]
+
+
 def _run_of(
     *runs: tuple[list[str], bool],
 ) -> Callable[[str, Sequence[str]], tuple[list[str], bool]]:
