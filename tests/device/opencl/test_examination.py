@@ -118,6 +118,19 @@ def test_other_work_makes_no_clock_wrong(ratios: list[float], is_sure: bool) -> 
     assert probe._is_sure(ratios) is is_sure
 
 
+@pytest.mark.parametrize(
+    ("firsts", "others", "compiles"),
+    [
+        ([0.08, 0.09, 0.08], [0.2, 0.001, 0.09], True),
+        ([0.002, 0.09, 0.08], [0.001, 0.001, 0.001], False),
+    ],
+)
+def test_other_work_makes_no_launch_compile_and_hides_none_that_does(
+    firsts: list[float], others: list[float], compiles: bool
+) -> None:
+    assert probe._compiles([0.3, 0.4, 0.3], firsts, others) is compiles
+
+
 @pytest.mark.device
 def test_a_driver_without_times_has_a_clock_that_stands_still(
     device_spec: str, monkeypatch: pytest.MonkeyPatch
