@@ -22,7 +22,7 @@ ENERGY = "energy_joules"
 """The name of one launch's energy."""
 
 _ENERGY_SECONDS = 0.3  # the meters are updated every 1 ms (RAPL) to 100 ms (NVML)
-_BLOCK = 20
+_MOST_AT_ONCE = 20  # launches between two waits
 
 
 class Observer(Protocol):
@@ -157,11 +157,11 @@ def make_observer(names: Sequence[str], device: DeviceInfo) -> Observer:
 def metered(launch: Callable[[], Timed], joules: Callable[[], float]) -> dict[str, float]:
     """Launch for long enough for a meter, and return the energy of one launch and the power."""
     begin, first = time.perf_counter(), joules()
-    launches = 0
+    launches, block = 0, 1  # a long kernel is launched once: its time limit is for all launches
     while time.perf_counter() - begin < _ENERGY_SECONDS:
-        block = [launch() for _ in range(_BLOCK)]
-        block[-1].wait()
-        launches += _BLOCK
+        [launch() for _ in range(block)][-1].wait()
+        launches += block
+        block = min(2 * block, _MOST_AT_ONCE)
     spent, elapsed = joules() - first, time.perf_counter() - begin
     if spent <= 0:  # the meter overflowed, or was not updated
         return {}

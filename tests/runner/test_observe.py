@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -82,6 +83,21 @@ def test_energy_is_that_of_one_launch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert metered(launch, lambda: 5.0) == {}
     backwards = itertools.count(0, -1)
     assert metered(launch, lambda: float(next(backwards))) == {}
+
+
+def test_a_long_kernel_is_launched_once_for_its_energy() -> None:
+    launches: list[Timed] = []
+
+    class Long(Launch):
+        def wait(self) -> None:
+            time.sleep(0.02)
+
+    def launch() -> Timed:
+        launches.append(Long())
+        return launches[-1]
+
+    assert metered(launch, lambda: 3.0 * len(launches))["energy_joules"] == pytest.approx(3.0)
+    assert len(launches) == 1
 
 
 def test_the_meters_of_all_packages_are_added_up(tmp_path: Path) -> None:
