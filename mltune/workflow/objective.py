@@ -122,6 +122,7 @@ class Objective:
         # A notebook that runs a cell again loses an objective without closing it.
         self._release = weakref.finalize(self, _release, self.runner, self.run, os.getpid())
         self._release.atexit = False
+        self._process = os.getpid()
         if shipped := describe(self.info.priors):
             note(shipped)
         before = from_records(self.info, self.run.store.measurements())
@@ -147,7 +148,8 @@ class Objective:
         Raises:
             optuna.TrialPruned: when the study's pruner stops the trial before all sizes are timed,
                 or every config has been tried, which also ends the study's loop.
-            UsageError: when the objective is closed, or the trial is not a running one.
+            UsageError: when the objective is closed or another process's, or the trial is not a
+                running one.
             DeviceGoneError: when the device can no longer be used.
         """
         import optuna
@@ -210,11 +212,16 @@ class Objective:
         return geometric_mean(values.values())
 
     def check_open(self) -> None:
-        """Refuse to measure with a closed objective.
+        """Refuse to measure with a closed objective, or a fork's copy of one.
 
         Raises:
-            UsageError: when it is closed.
+            UsageError: when it is either.
         """
+        if os.getpid() != self._process:
+            raise UsageError(
+                f"Objective: belongs to process {self._process}, whose worker gives one answer at "
+                "a time; make one in each process, with a folder of its own"
+            )
         if not self._release.alive:
             raise UsageError(
                 f"Objective: is closed; Objective(folder={str(self.run.folder)!r}, resume=True) "

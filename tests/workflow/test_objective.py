@@ -142,6 +142,16 @@ def test_a_closed_objective_measures_nothing(objective: Objective) -> None:
     assert objective.run.store.measurements() == []
 
 
+def test_a_forks_copy_measures_nothing(
+    objective: Objective, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = create_study(objective)
+    with monkeypatch.context() as fork:
+        fork.setattr("os.getpid", lambda: 1)
+        with pytest.raises(UsageError, match=r"^Objective: belongs to process \d+, whose worker"):
+            objective(study.ask())
+
+
 @pytest.mark.parametrize(
     "wrong", [{"sampler": "tpe"}, {"sampler": optuna.samplers.TPESampler}, {"pruner": "none"}]
 )
