@@ -122,8 +122,8 @@ class Run:
             store = _open_store(url, info.id if info.storage else "", create=False)
             if info.storage and study_of(store, info.id) is None:
                 raise UsageError(
-                    f"{folder}: was begun by an older mltune, before runs could be shared; it can "
-                    "be read, and another one begun"
+                    f"{folder}: is no run of {store.where} (made anew since, or the run is of an "
+                    "mltune that could not share it); begin another"
                 )
         except BaseException:
             lock.close()

@@ -139,6 +139,18 @@ def test_a_storage_url_takes_the_place_of_the_file(
             assert [measurement.trial for measurement in run.store.measurements()] == [8]
 
 
+def test_a_run_whose_shared_database_was_made_anew_is_begun_anew(
+    info: RunInfo, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path}/all.db"
+    Run.create(tmp_path / "one", info, url).close()
+    (tmp_path / "all.db").unlink()
+    Run.create(tmp_path / "two", replace(info, id="two"), url).close()
+
+    with pytest.raises(UsageError, match=r"one: is no run of .*all\.db \(made anew since"):
+        Run.resume(tmp_path / "one")
+
+
 def test_the_database_of_another_runs_folder_is_not_shared(
     folder: Path, tmp_path: Path, info: RunInfo
 ) -> None:
