@@ -356,12 +356,9 @@ def _print_result(result: SearchResult) -> None:
     )
     _print_stop_reason(result.stop_reason, result.expected_gain)
     if result.sizes_left_out and not result.interrupted:
-        longer = ("--resume", "--run", result.run, "--time-limit", f"{2 * result.seconds:.0f}")
+        longer = result.resumed_by("--time-limit", f"{2 * result.seconds:.0f}")
         sizes = counted(len(result.info.sizes), "size")
-        print(
-            f"no time was left for {result.sizes_left_out} of {sizes}: "
-            f"{command('mltune', 'search', *longer)}"
-        )
+        print(f"no time was left for {result.sizes_left_out} of {sizes}: {longer}")
     for line in result.gain.lacking:
         print(line)
     if result.gain.words:

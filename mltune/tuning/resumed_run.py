@@ -18,6 +18,7 @@ from mltune.problem.sizes import parse_sizes
 from mltune.reading import read_text
 from mltune.run.run_info import RunInfo
 from mltune.search.names import is_own, is_sampler
+from mltune.shell import command
 from mltune.space.shipped import AUTO as AUTO_SPACE
 from mltune.space.shipped import find_space
 from mltune.tuning.cross_sizes import AUTO, NONE
@@ -85,6 +86,12 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
                 f"{folder}: was begun with {option} {recorded}, got {given} "
                 "(leave it out to resume, or begin another run)"
             )
+
+
+def resuming(folder: Path, info: RunInfo, *more: str) -> str:
+    """Return the command that resumes a search, with further options."""
+    own = ("--sampler", info.sampler) if is_own(info.sampler) else ()
+    return command("mltune", "search", "--resume", "--run", folder, *own, *more)
 
 
 def added_sizes(options: SearchOptions, info: RunInfo, folder: Path) -> tuple[Size, ...]:

@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from mltune.tuning.cross_sizes import SHARE, spread_order
 from mltune.tuning.final_selection import Choice, choose
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
 from mltune.tuning.progress import Progress, Show
-from mltune.tuning.resumed_run import newest_run
+from mltune.tuning.resumed_run import newest_run, resuming
 from mltune.tuning.search_options import (
     ALL_DEVICES,
     UNLIMITED_BUDGET,
@@ -85,6 +85,7 @@ class SearchResult:
         effort: how the budget was used.
         expected_gain: of further trials; None if unknown.
         gain: over the default kernel, of the roofline, over installed libraries.
+        unrecorded: options that the run does not record, for the command that resumes it.
     """
 
     run: Path
@@ -102,6 +103,7 @@ class SearchResult:
     effort: Effort
     expected_gain: ExpectedGain | None = None
     gain: Gain = field(default_factory=Gain)
+    unrecorded: tuple[str, ...] = ()
 
     def __repr__(self) -> str:  # one line: the run's options alone are pages long
         trials = f"{counted(self.trials, 'trial')}, {self.failed} failed"
@@ -122,12 +124,16 @@ class SearchResult:
         """The exit code: 0, 130 if it was interrupted, or 4 if the device was lost."""
         return 130 if self.interrupted else 4 if self.stopped else 0
 
+    def resumed_by(self, *more: str) -> str:
+        """Return the command that resumes the search, with further options."""
+        return resuming(self.run, self.info, *more)
+
     @property
     def next_commands(self) -> tuple[str, ...]:
         """The commands to type next."""
         if self.interrupted or self.stopped:
             reason = self.stopped or "interrupted"
-            again = command("mltune", "search", "--resume", "--run", self.run)
+            again = self.resumed_by(*self.unrecorded)
             return (f"{reason}; resume with: {again}",)
         if self.info.family == HANDWRITTEN:
             return (f"next: {command('mltune', 'report', self.run)}",)
@@ -186,7 +192,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         MltuneError: when something cannot be written.
     """
     started = time.monotonic()
-    stopped, gain = "", None
+    stopped, gain, asked = "", None, options
     with ExitStack() as stack:
         workers = opening = None
         if options.device == ALL_DEVICES:
@@ -212,11 +218,31 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         except KeyboardInterrupt:
             reason = StopReason.INTERRUPTED
         except DiskFullError as error:
-            again = command("mltune", "search", "--resume", "--run", run.folder)
+            again = resuming(run.folder, info, *_unrecorded(asked, info))
             raise error.resumed_by(again) from error
         except DeviceGoneError as error:
             reason, stopped = StopReason.DEVICE_LOST, str(error)
-        return _result(objective, options, started, reason, stopped, gain)
+        result = _result(objective, options, started, reason, stopped, gain)
+        return replace(result, unrecorded=_unrecorded(asked, info))
+
+
+def _unrecorded(options: SearchOptions, info: RunInfo) -> tuple[str, ...]:
+    """Return the options that say how much is done, and where, as no run records them."""
+    everywhere = options.device == ALL_DEVICES
+    given = (
+        ("--budget", None if options.budget == info.budget else options.budget),
+        ("--time-limit", options.time_limit_seconds),
+        ("--patience", options.patience),
+        ("--rest", options.rest_seconds),
+        ("--device", options.device if options.resume or everywhere else None),
+        ("--storage", info.storage if everywhere else None),
+    )
+    said = ((option, value) for option, value in given if value is not None)
+    return tuple(
+        word
+        for option, value in said
+        for word in (option, f"{value:.9g}" if isinstance(value, float) else str(value))
+    )
 
 
 def _result(
@@ -241,7 +267,7 @@ def _result(
     chosen = choose(measurements)
     ended = not interrupted and not stopped
     if not trials and ended and options.time_limit_seconds is not None:
-        raise _nothing_tried(run.folder)
+        raise _nothing_tried(run.folder, info)
     if not chosen and ended:
         raise _nothing_right(trials, run.folder)
     return SearchResult(
@@ -429,7 +455,8 @@ def _search_together(
     run, runner, info = objective.run, objective.runner, objective.info
     key = device_key(runner.device, runner.device_number)
     study = new_study(info, objective.space, info.seed, note)
-    with joined(info, run.database, key) as queue:
+    # What ends this search early ends its workers, too: a signal may reach this process alone.
+    with workers or nullcontext(), joined(info, run.database, key) as queue:
         queue.set_budget(trials_asked(options, info))
         tuning = SharedTuning(
             info, run.database, queue, runner, study, show, note, partial(open_writer, info, url)
@@ -468,8 +495,8 @@ def _one_and_others(options: SearchOptions) -> tuple[SearchOptions, LocalWorkers
     return replace(options, device=first.number, builders=builders), workers
 
 
-def _nothing_tried(folder: Path) -> MltuneError:
-    resume = command("mltune", "search", "--resume", "--run", folder)
+def _nothing_tried(folder: Path, info: RunInfo) -> MltuneError:
+    resume = resuming(folder, info)
     return MltuneError(f"{folder}: no trial began within the time limit (resume with: {resume})")
 
 

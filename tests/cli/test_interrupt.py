@@ -70,8 +70,26 @@ def test_an_interrupt_in_the_first_trial_is_no_failure(
 
     done = mltune(*quick_search, "--time-limit", "60", "--run", run)
 
+    again = f"mltune search --resume --run {run}"
     assert done.code == 130
-    assert f"interrupted; resume with: mltune search --resume --run {run}\n" in done.out
+    assert f"interrupted; resume with: {again} --time-limit 60\n" in done.out
+
+
+def test_an_interrupted_search_names_what_its_run_does_not_record(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mltune.workflow.search._search_alone", interrupted)
+    run, own = tmp_path / "run", ("--sampler", "optuna.samplers:RandomSampler")
+    again = f"mltune search --resume --run {run} {' '.join(own)}"
+
+    begun = mltune(*quick_search, *own, "--budget", "9", "--run", run)
+    resumed = mltune(*again.split()[1:], "--budget", "20", "--patience", "5")
+
+    assert begun.out.endswith(f"resume with: {again}\n")
+    assert resumed.out.endswith(f"resume with: {again} --budget 20 --patience 5\n")
 
 
 def _wait_for_worker(pid: int) -> None:

@@ -91,9 +91,12 @@ def test_all_devices_work_at_once_and_an_interrupted_search_goes_on(
     while not ask(url, "SELECT 1 FROM mltune_trials WHERE finished > 0"):
         time.sleep(0.05)
     first.send_signal(signal.SIGTERM)
-    _, err = first.communicate(timeout=PATIENCE_SECONDS)
+    first.wait(PATIENCE_SECONDS)
+    leases = ask(url, "SELECT * FROM mltune_leases")
+    _, err = first.communicate()
     assert first.returncode == 130, err
-    assert ask(url, "SELECT * FROM mltune_leases") == []
+    assert leases == []  # of workers, too
+    assert f"resume with: mltune search --resume --run {run} --device all --storage {url}" in err
 
     again = start("search", "--resume", *common, environment=TWO_DEVICES)
     out, err = again.communicate(timeout=PATIENCE_SECONDS)
