@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from mltune.cli.output import ProgressBar, print_json, print_table
 from mltune.cli.parser import fraction, positive, seed
 from mltune.counted import counted
-from mltune.shell import command
 
 if TYPE_CHECKING:
     from mltune.distil import LeftOut
@@ -128,11 +127,7 @@ def run(args: argparse.Namespace) -> int:
     for number, line in enumerate(result.notes):
         print(f"{'' if number else chr(10)}{line}")
     if result.suggested:
-        sizes = ",".join(size.label for size in result.suggested)
-        again = command(
-            "mltune", "search", "--resume", "--run", options.runs[0], "--cross-sizes", sizes
-        )
-        print(f"\nmeasuring these sizes would help most:\n  {again}")
+        print(f"\nmeasuring these sizes would help most:\n  {result.suggestion}")
     if result.next_command:
         print(f"\nnext: {result.next_command}")
     return 0

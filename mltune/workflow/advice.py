@@ -12,7 +12,7 @@ from mltune.problem.sizes import parse_sizes
 from mltune.run.run_info import RunInfo
 from mltune.search.names import is_sampler
 from mltune.selector import Regret
-from mltune.shell import command
+from mltune.tuning.resumed_run import resuming
 
 LEAST_GEOMEAN = 0.9
 LEAST_WORST = 0.5
@@ -67,18 +67,18 @@ def _more(runs: Mapping[Path, RunInfo]) -> list[str]:
         return [f"time more sizes: ProblemSizes in a file for mltune {info.sampler}"]
     lines = []
     suite = "spread-cpu" if info.device.kind == "cpu" else "spread"
-    if info.contraction.is_gemm and not _has_sizes_of(suite, tuple(runs.values())):
-        lines.append(
-            "time the leaders on more sizes: "
-            + command("mltune", "search", "--resume", "--run", folder, "--cross-sizes", suite)
-        )
-    lines.append(
-        "find more kernels: "
-        + command(
-            "mltune", "search", "--resume", "--run", folder, "--budget", str(2 * info.budget)
-        )
-    )
-    return lines
+    more = timing_more(folder, info, suite)
+    if more and info.contraction.is_gemm and not _has_sizes_of(suite, tuple(runs.values())):
+        lines.append(f"time the leaders on more sizes: {more}")
+    again = resuming(folder, info, "--budget", str(2 * info.budget))
+    return [*lines, f"find more kernels: {again}"]
+
+
+def timing_more(folder: Path, info: RunInfo, sizes: str) -> str:
+    """Return the command that times a run's leaders on more sizes; empty if the run takes none."""
+    if info.storage or not is_sampler(info.sampler):
+        return ""
+    return resuming(folder, info, "--cross-sizes", sizes)
 
 
 def _has_sizes_of(suite: str, infos: Sequence[RunInfo]) -> bool:

@@ -30,7 +30,7 @@ from mltune.selector.speeds import write_speeds
 from mltune.shell import command
 from mltune.space import Config
 from mltune.tuning.progress import Show, Steps
-from mltune.workflow.advice import advice
+from mltune.workflow.advice import advice, timing_more
 from mltune.workflow.card import CARD_NAME, card, refuse_foreign_card, warn_of_others
 from mltune.workflow.expected_times import rule_table
 from mltune.workflow.export import next_command
@@ -71,6 +71,7 @@ class DistilResult:
         rule: the rule that ships.
         left_out: sizes of the runs that the selector's map of exact sizes lacks.
         suggested: sizes whose measurement would help most.
+        suggestion: the command that measures them, or the sizes, if the first run takes none.
         notes: problems of the selector, with advice; often none.
         kept: a line if the known selector stays; else empty.
     """
@@ -83,6 +84,7 @@ class DistilResult:
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
     suggested: tuple[Size, ...] = ()
+    suggestion: str = ""
     kept: str = ""
 
     @property
@@ -244,6 +246,8 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
         text = card(distilled.selector, distilled.rows, output, options.runs, speeds)
         write_atomically(output / CARD_NAME, text.encode())
     asked = [problem for info in recorded.infos for problem in info.cross_problems]
+    suggested_sizes = _suggested(table, distilled, options)
+    labels = ",".join(size.label for size in suggested_sizes)
     without_time = untimed(asked, recorded.measurements, limited, set(every.sizes))
     return DistilResult(
         path=path,
@@ -256,7 +260,8 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
             *_against_single(distilled, options),
             *_advice(distilled, options, recorded, every),
         ),
-        suggested=_suggested(table, distilled, options),
+        suggested=suggested_sizes,
+        suggestion=timing_more(options.runs[0], recorded.infos[0], labels) or labels,
         kept=_kept(distilled, fitted, options),
     )
 

@@ -99,7 +99,9 @@ def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded
                     f"{folder}: holds hand-written kernels only, which no selector can ship "
                     "(mltune report shows them)"
                 )
-            infos.append(run.info.measured_on(m.problem for m in rows))
+            info = run.info.measured_on(m.problem for m in rows)
+            trials = len({m.trial for m in found if m.phase == Phase.SEARCH})
+            infos.append(replace(info, budget=max(info.budget, trials)))  # it may have grown
             measurements += found
     first, *others = infos
     for folder, info in zip(folders[1:], others, strict=True):

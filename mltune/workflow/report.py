@@ -28,6 +28,7 @@ from mltune.search.names import is_sampler
 from mltune.shell import command
 from mltune.tuning.final_selection import choose
 from mltune.tuning.progress import Show, Steps, ignore_progress
+from mltune.tuning.resumed_run import resuming
 from mltune.tuning.trial import Trial, group_trials, values_over_all_sizes
 from mltune.workflow.expected_times import rule_table
 from mltune.workflow.learning import learn
@@ -204,8 +205,9 @@ def _next_command(
     failed = next((row for row in rows if row.status is not Status.OK), None)
     if failed:
         return command("mltune", "replay", folder, str(failed.id))
-    verb = "search" if is_sampler(info.sampler) else info.sampler
-    return command("mltune", verb, "--resume", "--run", folder)
+    if is_sampler(info.sampler):
+        return resuming(folder, info)
+    return command("mltune", info.sampler, "--resume", "--run", folder)
 
 
 def _selection(info: RunInfo, measurements: Sequence[Measurement], show: Show) -> Selection | str:

@@ -9,7 +9,7 @@ from mltune.problem import Size, parse_problem_type
 from mltune.problem.sizes import parse_sizes
 from mltune.run.run_info import RunInfo
 from mltune.selector import Regret
-from mltune.workflow.advice import advice
+from mltune.workflow.advice import advice, timing_more
 
 RUN = Path("runs/one")
 MORE_SIZES = (
@@ -66,10 +66,21 @@ def test_a_protocol_is_sent_to_its_file(info: RunInfo) -> None:
     )
 
 
-def test_a_search_with_the_users_own_sampler_is_resumed(info: RunInfo) -> None:
+def test_a_search_with_the_users_own_sampler_is_resumed_with_it(info: RunInfo) -> None:
     own = replace(info, sampler="own_sampler:Mine")
 
-    assert advice(row(0.5, 0.5), None, {RUN: own}, more_kernels=0)[1:] == (MORE_SIZES, MORE_TRIALS)
+    assert advice(row(0.5, 0.5), None, {RUN: own}, more_kernels=0)[1:] == tuple(
+        line.replace("runs/one", "runs/one --sampler own_sampler:Mine")
+        for line in (MORE_SIZES, MORE_TRIALS)
+    )
+
+
+def test_a_shared_run_gets_no_more_sizes(info: RunInfo) -> None:
+    shared = replace(info, storage="sqlite:///all.db")
+
+    assert advice(row(0.5, 0.5), None, {RUN: shared}, more_kernels=0)[1:] == (MORE_TRIALS,)
+    assert timing_more(RUN, shared, "8x8x8") == ""
+    assert timing_more(RUN, replace(info, sampler="protocol"), "8x8x8") == ""
 
 
 def test_the_suites_are_for_products_of_matrices(info: RunInfo) -> None:

@@ -48,6 +48,16 @@ def test_a_measurement_of_two_copies_of_a_run_counts_once(
     assert read_runs([first, copy]).measurements == read_runs([first]).measurements
 
 
+def test_a_budget_is_at_least_the_trials_that_were_made(
+    info: RunInfo, make: Make, save: Save
+) -> None:
+    rows = [make(trial, 8, 1.0) for trial in range(3)]
+
+    for budget, known in ((2, 3), (60, 60)):
+        run = save(str(budget), replace(info, budget=budget), rows)
+        assert read_runs([run]).infos[0].budget == known
+
+
 def test_a_run_without_measurements_is_refused(info: RunInfo, save: Save) -> None:
     with pytest.raises(UsageError, match="holds no measurements"):
         read_runs([save("empty", info, [])])
