@@ -231,7 +231,7 @@ class ProgressBar:
                 self._bar.start()
             return
         now = time.monotonic()
-        is_end = progress.done == progress.total
+        is_end = progress.done == progress.total > 0
         if is_end and where == self._last_end:  # a resumed search begins where it ended
             return
         if now - self._last_line >= self._PLAIN_SECONDS or is_end:

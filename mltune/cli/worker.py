@@ -97,8 +97,8 @@ def run(args: argparse.Namespace) -> int:
     state = "all done" if counts.concluded else "interrupted" if result.interrupted else "left"
     print(
         f"study {result.study}, {problem_type_name(result.info.contraction)} on "
-        f"{result.info.device.name}: {counted(result.trials, 'trial')} here, {counts.finished} of "
-        f"{counts.budget} in all, {duration_text(result.seconds)}; {result.stopped or state}"
+        f"{result.info.device.name}: {counted(result.trials, 'trial')} here, {result.in_all} "
+        f"in all, {duration_text(result.seconds)}; {result.stopped or state}"
     )
     return result.exit_code
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,9 @@ from mltune.runner.opening import Opening
 from mltune.space.names import outside_names
 from mltune.tuning.families import family_of_run
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
-from mltune.tuning.progress import Show
+from mltune.tuning.progress import Progress, Show
 from mltune.tuning.resumed_run import check_sampler_given
-from mltune.tuning.search_options import without_password
+from mltune.tuning.search_options import UNLIMITED_BUDGET, without_password
 from mltune.tuning.shared_tuning import SharedTuning
 from mltune.tuning.sharing import device_key, joined, own_seed
 from mltune.workflow.chosen_spaces import SearchSpace, bound_space, check_families
@@ -86,6 +86,13 @@ class WorkerResult:
     def exit_code(self) -> int:
         """The exit code: 0, 130 if it was interrupted, or 4 if the device was lost."""
         return 130 if self.interrupted else 4 if self.stopped else 0
+
+    @property
+    def in_all(self) -> str:
+        """The number of trials by all workers, and the budget unless only a time limit ends it."""
+        counts = self.counts
+        is_open = counts.budget >= UNLIMITED_BUDGET
+        return f"{counts.finished}" if is_open else f"{counts.finished} of {counts.budget}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `--json` prints."""
@@ -171,7 +178,7 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
                 shared,
                 runner,
                 study,
-                show,
+                partial(_show_open, show),
                 note,
                 partial(open_writer, info, url),
                 leads_after=_LEADS_AFTER_SECONDS if options.wait_seconds else 0.0,
@@ -191,6 +198,13 @@ def work(options: WorkerOptions, show: Show, note: Note) -> WorkerResult:
         interrupted=interrupted,
         stopped=stopped,
     )
+
+
+def _show_open(show: Show, progress: Progress) -> None:
+    """Show no end of trials that only the time limit of a search ends."""
+    if progress.total >= UNLIMITED_BUDGET:
+        progress = replace(progress, total=0, seconds_left=None)
+    show(progress)
 
 
 def _begin(options: WorkerOptions, url: URL, stack: ExitStack) -> tuple[RunInfo, WorkerRunner]:

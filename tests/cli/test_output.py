@@ -184,6 +184,7 @@ def test_without_a_terminal_the_last_line_of_a_phase_is_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with ProgressBar(quiet=False) as bar:
+        bar.show(Progress(phase="endless", done=0, total=0))
         for done in (1, 2, 2):
             bar.show(Progress(phase="search", done=done, total=2))
 

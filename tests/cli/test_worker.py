@@ -13,7 +13,10 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 from mltune.errors import NoDeviceError, UsageError
-from mltune.run.run import INFO_NAME, Run
+from mltune.run.run import INFO_NAME, Run, read_info
+from mltune.run.shared_trials import Counts
+from mltune.tuning.search_options import UNLIMITED_BUDGET
+from mltune.workflow.worker import WorkerResult
 from tests import postgres
 from tests.patience import PATIENCE_SECONDS
 
@@ -150,6 +153,29 @@ def test_a_device_that_one_of_all_workers_lost_is_told(
     assert (done.code, done.out) == (
         4,
         "one: 3 trials, 2 s\ntwo: 3 trials, 2 s; the device is gone\n",
+    )
+
+
+@pytest.mark.parametrize(("budget", "words"), [(UNLIMITED_BUDGET, "15"), (60, "15 of 60")])
+def test_a_worker_says_how_many_trials_there_are_unless_time_ends_them(
+    mltune: Command,
+    finished_run: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    budget: int,
+    words: str,
+) -> None:
+    info = read_info(finished_run)
+    counts = Counts(budget=budget, claimed=16, finished=15, concluded=False)
+    left = WorkerResult(
+        study="s", info=info, trials=6, counts=counts, seconds=9, interrupted=True, stopped=""
+    )
+    monkeypatch.setattr("mltune.workflow.worker.work", lambda *_: left)
+
+    done = mltune("worker", "--storage", "sqlite:///all.db")
+
+    assert done.out == (
+        f"study s, sgemm_nn on {info.device.name}: 6 trials here, {words} in all, 9 s; "
+        "interrupted\n"
     )
 
 

@@ -12,6 +12,7 @@ from mltune.run.run import read_info
 from mltune.tuning.progress import Progress
 from mltune.tuning.search_options import UNLIMITED_BUDGET, SearchOptions
 from mltune.workflow.search import _whole
+from mltune.workflow.worker import _show_open
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,16 @@ def test_a_space_with_fewer_configs_ends_the_trials(
 
     assert (shown[0].done, shown[0].total) == (done, total)
     assert shown[0].seconds_left == pytest.approx(seconds, rel=1e-3)
+
+
+def test_a_worker_shows_no_end_of_trials_that_a_time_limit_ends() -> None:
+    shown: list[Progress] = []
+
+    for total in (UNLIMITED_BUDGET, 60):
+        progress = Progress(phase="search", done=15, total=total, seconds_left=9.0)
+        _show_open(shown.append, progress)
+
+    assert [(each.done, each.total, each.seconds_left) for each in shown] == [
+        (15, 0, None),
+        (15, 60, 9.0),
+    ]
