@@ -154,7 +154,9 @@ class TuneResult:
         resume = ("mltune", "tune", "--resume", "-o", self.folder)
         if self.interrupted or self.stopped:
             return ((f"{self.stopped or 'interrupted'}; resume with", command(*resume)),)
-        uses = (("next", line) for line in self._uses)
+        uses = tuple(("next", line) for line in self._uses)
+        if all(each.used_up for each in self.state.searched):
+            return uses
         return (*uses, ("or more of it", command(*resume, "--time", longer)))
 
     @property

@@ -90,7 +90,8 @@ class TuneSession:
         distilled = self._all_distilled()
         comparing = min(_MOST_OF_LEAST, _LEAST_COMPARING * self._state.seconds)
         against: tuple[Against, ...] = ()
-        lacking: tuple[str, ...] = ("interrupted before it was compared with libraries",)
+        ended = "the device was lost" if self._stopped else "interrupted"
+        lacking: tuple[str, ...] = (f"{ended} before it was compared with libraries",)
         if not self._interrupted and not self._stopped:
             try:
                 against, lacking = compare_parts(

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from mltune.tuning.search_options import SearchOptions
 from mltune.tuning.stop_reason import StopReason
 from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
 from mltune.workflow.gain import Gain
+from mltune.workflow.search import SearchResult, search
 from tests.patience import PATIENCE_SECONDS
 from tests.waiting import wait_for_rows
 
@@ -261,6 +263,22 @@ def test_a_device_that_is_lost_before_anything_was_right_is_told(
         f"resume with: mltune tune --resume -o {tmp_path}/tuned",
         "mltune: the device is gone",
     ]
+
+
+def test_a_device_that_is_lost_later_leaves_the_library(
+    mltune: Command, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*given: Any) -> SearchResult:
+        return replace(search(*given), stopped="the device is gone")
+
+    monkeypatch.setattr("mltune.workflow.tune_session.search", lost)
+
+    done = mltune(*whole)
+
+    assert done.code == 4, done.err
+    assert "\nthe device was lost before it was compared with libraries\n" in done.out
+    assert f"the device is gone; resume with: mltune tune --resume -o {tmp_path}" in done.out
+    assert (tmp_path / "tuned" / "library" / "c" / "Makefile").exists()
 
 
 def test_a_plan_can_be_looked_at_first(

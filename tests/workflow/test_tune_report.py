@@ -81,3 +81,5 @@ def test_more_of_it_is_a_time_in_which_the_searches_go_on() -> None:
     over = replace(result, state=replace(result.state, searched=searched), tuned=(object(),))  # type: ignore[arg-type]
 
     assert over.following[-1][1] == "mltune tune --resume -o tuned --time 400s"
+    used_up = replace(over.state, searched=(replace(searched[0], used_up=True),))
+    assert replace(over, state=used_up).following == ()
