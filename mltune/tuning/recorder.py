@@ -179,10 +179,11 @@ class WriteBehind:
         Raises:
             LeaseLostError: if a measurement could not be stored because the lease was lost.
         """
-        self._is_urgent.set()
-        if self._writing.is_begun:
+        # The thread writes: here, Ctrl-C after a commit would leave its measurements waiting.
+        while self._writing.is_begun or self._waiting:
+            self._is_urgent.set()
+            self._writing.begin()
             self._writing.collect()
-        self._write()
 
     def forget(self) -> None:
         """Drop the measurements that could not be stored."""

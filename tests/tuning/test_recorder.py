@@ -103,6 +103,23 @@ def test_the_end_writes_what_waits_also_after_an_interrupt(make: Make) -> None:
     assert table.rows == [0, 1]
 
 
+def test_an_interrupt_after_a_commit_writes_nothing_twice(make: Make) -> None:
+    rows: list[int] = []
+
+    def commit(measurements: Sequence[Measurement]) -> None:
+        rows.extend(one.trial for one in measurements)
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt  # held back until here, as in a transaction of SQLite
+
+    with suppress(KeyboardInterrupt), WriteBehind(commit) as writer:
+        writer.add(make(0, 8, 1.0))
+        writer._writing.collect()
+        writer._waiting.append(make(1, 8, 1.0))  # as the thread ended just before
+        writer.flush()
+
+    assert rows == [0, 1]
+
+
 def test_where_others_wait_a_trial_is_one_transaction(make: Make) -> None:
     table = SlowTable()
     table.may_go.set()
