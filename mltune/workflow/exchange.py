@@ -134,14 +134,17 @@ def import_files(paths: Sequence[Path], out: Path | None) -> tuple[Converted, ..
                 f"{path}: is {kind.name}; mltune convert writes it in other forms (--to {forms})"
             )
         target = next(iter(kind.targets))
-        stem = path.name.partition(".")[0]
-        suffix = _SUFFIXES.get(target, "")
-        folder = out or (Path("runs") if target == "run" else IMPORTED)
-        place = folder / f"{stem}{suffix}"
+        place = _imported_to(path, target, out)
         if (other := sources.setdefault(place, path)) != path:
             raise UsageError(f"{path}: {place} is made from {other}; import it with another -o")
         done.append(_convert(path, kind, text, target, place, NO_LICENCE))
     return tuple(done)
+
+
+def _imported_to(path: Path, target: str, out: Path | None) -> Path:
+    """Return the file or folder that an import makes."""
+    folder = out or (Path("runs") if target == "run" else IMPORTED)
+    return folder / f"{path.name.partition('.')[0]}{_SUFFIXES.get(target, '')}"
 
 
 def convert(path: Path, target: str, out: Path, licence: str) -> Converted:
@@ -246,7 +249,9 @@ def _run_to_bundle(job: _Job) -> Result:
     notes = [] if job.licence != NO_LICENCE else ["no licence: say one with --licence"]
     if own := [prior for prior in info.priors if not prior.startswith(SHIPPED)]:
         notes.append(f"the records of --prior are not in it: {', '.join(own)}")
-    return [job.out], notes, command("mltune", "import", job.out)
+    # Here, the bundle of a run in runs/ often has that run's name.
+    elsewhere = ("-o", IMPORTED) if _imported_to(job.out, "run", None).exists() else ()
+    return [job.out], notes, command("mltune", "import", job.out, *elsewhere)
 
 
 def _recording_to(form: str) -> Callable[[_Job], Result]:

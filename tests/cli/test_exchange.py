@@ -53,6 +53,20 @@ def test_a_bundle_of_a_run_is_imported_and_a_row_of_it_replayed(
     assert mltune("import", bundle, "-o", tmp_path / "there").code == 2
 
 
+def test_a_bundle_with_the_name_of_its_run_is_imported_beside_it(
+    mltune: Command, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(finished_run, Path("runs/one"))
+
+    made = mltune("convert", "runs/one", "--to", "bundle", "-o", "one.json.gz")
+    again = made.out.splitlines()[-1].removeprefix("next: mltune ")
+    taken = mltune(*again.split())
+
+    assert (again, taken.code) == ("import one.json.gz -o imported", 0), taken.err
+    assert (tmp_path / "imported" / "one" / "run.json").exists()
+
+
 @pytest.mark.parametrize("form", ["t4", "kernel-tuner"])
 def test_a_run_in_another_tuners_form_can_be_searched_and_learned_from(
     mltune: Command, finished_run: Path, tmp_path: Path, form: str
