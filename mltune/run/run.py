@@ -102,7 +102,7 @@ class Run:
 
         Args:
             folder: of a run that `create` made.
-            storage: needed again if the run's storage has a password.
+            storage: the same again, if it has a password that is not in `~/.pgpass`.
 
         Raises:
             UsageError: when it is no such folder, or another process has it.
@@ -138,7 +138,7 @@ class Run:
 
         Args:
             folder: of a run.
-            storage: needed again if the run's storage has a password.
+            storage: the same again, if it has a password that is not in `~/.pgpass`.
 
         Raises:
             UsageError: when it is no run folder, or cannot be read.
@@ -323,9 +323,16 @@ def _storage_url(folder: Path, info: RunInfo, storage: str) -> URL:
         if storage:
             raise UsageError(f"{folder}: keeps its measurements in {DATABASE_NAME}, not elsewhere")
         return file_url(folder / DATABASE_NAME)
-    url = read_url(storage or info.storage)
-    if url.password == "***":
-        raise UsageError(f"{folder}: {info.storage} needs its password: give --storage again")
-    if url.render_as_string(hide_password=True) != info.storage:
+    recorded = _without_password(read_url(info.storage))
+    if not storage:
+        return recorded  # the driver looks for the password, in ~/.pgpass
+    url = read_url(storage)
+    if _without_password(url) != recorded:
         raise UsageError(f"{folder}: keeps its measurements in {info.storage}, got {url!r}")
     return url
+
+
+def _without_password(url: URL) -> URL:
+    return URL.create(
+        url.drivername, url.username, None, url.host, url.port, url.database, url.query
+    )

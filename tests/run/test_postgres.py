@@ -15,6 +15,8 @@ from sqlalchemy.pool import NullPool
 
 from mltune.errors import MltuneError, UsageError
 from mltune.measurement import Measurement
+from mltune.run.run import Run
+from mltune.run.run_info import RunInfo
 from mltune.run.schema import SCHEMA_VERSION
 from mltune.run.store import Store
 from tests import postgres
@@ -86,6 +88,27 @@ def test_a_wrong_url_is_one_line_without_the_password(
 
     assert str(refusal.value) == f"{url.render_as_string()}: {reason}"
     assert postgres.PASSWORD not in str(refusal.value)
+
+
+def test_a_run_finds_its_password_where_the_driver_looks_for_it(
+    server: postgres.Server,
+    info: RunInfo,
+    make: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = server.url.render_as_string(hide_password=False)
+    with Run.create(tmp_path / "run", info, url) as run:
+        run.database.add(make())
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pgpass"))
+
+    with pytest.raises(UsageError, match=r"needs a password, in the URL or in ~/\.pgpass$"):
+        Run.open(tmp_path / "run")
+    (tmp_path / "pgpass").write_text(f"*:*:*:*:{postgres.PASSWORD}\n")
+    (tmp_path / "pgpass").chmod(0o600)
+    for kept in (Run.open(tmp_path / "run"), Run.resume(tmp_path / "run")):
+        with kept:
+            assert kept.store.count() == 1
 
 
 def test_a_server_that_is_not_there_is_one_line(server: postgres.Server) -> None:
