@@ -79,12 +79,14 @@ class LocalWorkers:
         """Wait until all have ended, and return their results.
 
         Raises:
-            MltuneError: when one failed; it has printed the reason.
+            MltuneError: when one failed; it has printed the reason, unless it was killed.
         """
         said = [process.communicate()[0] for process in self._processes]
-        failed = sum(not out.strip() for out in said)
+        ended = zip(self._processes, said, strict=True)
+        failed = [str(process.returncode) for process, out in ended if not out.strip()]
         if failed:
-            raise MltuneError(f"{failed} of {len(said)} workers failed (see above)")
+            codes = f"exit code {', '.join(failed)}"
+            raise MltuneError(f"{len(failed)} of {len(said)} workers failed ({codes})")
         return [json.loads(out) for out in said]
 
     def stop(self) -> None:
@@ -94,7 +96,8 @@ class LocalWorkers:
                 # Not SIGINT, which processes ignore that a shell has started in the background.
                 process.terminate()
         for process in self._processes:
-            process.communicate()
+            if process.stdout is not None and not process.stdout.closed:
+                process.communicate()
 
 
 def share_of_builders(devices: Sequence[DeviceEntry]) -> int:

@@ -470,7 +470,10 @@ def _search_together(
             queue.set_budget(0)  # trials that were begun are finished, here or elsewhere
             tuning.work(leaders_end=end)
         if workers is not None:
-            workers.wait()
+            try:
+                workers.wait()
+            except MltuneError as error:  # the run is concluded without them
+                note(str(error))
         used_up = tuning.counts.finished < tuning.counts.budget
         reason = StopReason.SPACE if used_up else reason
         return reason, study.expected_gain(AHEAD)

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
-from mltune.errors import NoDeviceError, UsageError
+from mltune.errors import MltuneError, NoDeviceError, UsageError
 from mltune.run.run import INFO_NAME, Run, read_info
 from mltune.run.shared_trials import Counts
 from mltune.tuning.search_options import UNLIMITED_BUDGET
@@ -107,6 +107,25 @@ def test_all_devices_work_at_once_and_an_interrupted_search_goes_on(
     assert again.returncode == 0, err
     assert '"trials": 6' in out
     assert ask(url, "SELECT count(DISTINCT config) FROM mltune_measurements") == [(6,)]
+
+
+def test_a_search_whose_workers_were_killed_ends_with_its_table(
+    mltune: Command,
+    shared_search: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failed(*_: object) -> None:
+        raise MltuneError("1 of 1 workers failed (exit code -9)")
+
+    monkeypatch.setattr("mltune.tuning.local_workers.LocalWorkers.wait", failed)
+    shared = ("--device", "all", "--storage", f"sqlite:///{tmp_path}/all.db")
+
+    done = mltune(*shared_search, *shared, "--run", tmp_path / "run")
+
+    assert done.code == 0, done.err
+    assert "\n1 of 1 workers failed (exit code -9)\n" in done.err
+    assert "\nms: kernel time by device events" in done.out
 
 
 def test_all_devices_need_a_database(mltune: Command, shared_search: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from mltune.device import entry_of
-from mltune.errors import UsageError
+from mltune.errors import MltuneError, UsageError
 from mltune.run.run_info import RunInfo
 from mltune.tuning import local_workers
 from mltune.tuning.local_workers import LocalWorkers
@@ -63,3 +63,16 @@ def test_workers_of_a_background_job_are_stopped_although_they_ignore_ctrl_c(
     workers.stop()
 
     assert [each.returncode for each in workers._processes] == [-signal.SIGTERM]
+
+
+def test_a_worker_that_was_killed_is_told_once(
+    info: RunInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        local_workers, "python_module", lambda *_: [sys.executable, "-c", "raise SystemExit(7)"]
+    )
+    entries = [entry_of(number, info.device) for number in ("0:0", "0:1")]
+    workers = LocalWorkers(entries, "sqlite:///none.db", "s")
+
+    with pytest.raises(MltuneError, match=r"^2 of 2 workers failed \(exit code 7, 7\)$"), workers:
+        workers.wait()
