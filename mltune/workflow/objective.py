@@ -31,6 +31,7 @@ from mltune.tuning.search_options import (
     GivenSizes,
     SearchOptions,
     asked_contraction,
+    asked_priors,
     asked_spaces,
     check_options,
 )
@@ -291,8 +292,8 @@ def _begin(
         wants_shipped = options.priors == () or SHIPPED_PRIORS in options.priors
         if wants_shipped and info.sampler == DEFAULT_SAMPLER and info.objective == TIME:
             info = replace(info, priors=(*info.priors, *default_priors(info, space)))
-        if is_own(info.sampler):
-            # A sampler may refuse its arguments; that is reported before a folder is made.
+        if is_own(info.sampler) or asked_priors(options.priors):
+            # Arguments or records may be refused; that is reported before a folder is made.
             sampler_of(info, space, info.seed, ignore_note)
         runner.await_proof()
         run = Run.create(options.folder or default_folder(info), info, options.storage or "")

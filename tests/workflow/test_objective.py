@@ -195,6 +195,7 @@ def test_an_unknown_option_is_one_line() -> None:
             {"sampler": "optuna.samplers:TPESampler", "sampler_arguments": '{"speed": 9}'},
             "unexpected keyword argument 'speed'",
         ),
+        ({"priors": "pyproject.toml"}, "pyproject.toml: "),
     ],
 )
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
