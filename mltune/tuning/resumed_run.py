@@ -24,6 +24,7 @@ from mltune.space.shipped import find_space
 from mltune.tuning.cross_sizes import AUTO, NONE
 from mltune.tuning.search_options import (
     RUNS,
+    SHIPPED_PRIORS,
     SearchOptions,
     asked_priors,
     asked_problem_type,
@@ -45,8 +46,11 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
     if options.sampler is None:
         check_sampler_given(folder, info.sampler, None)
     priors = asked_priors(options.priors) if options.priors else None
+    recorded_priors = info.priors
+    if SHIPPED_PRIORS in options.priors:  # the run knows which those were
+        recorded_priors = tuple(each for each in info.priors if Path(each).is_absolute())
     asked: list[tuple[str, Any, Any]] = [
-        ("--prior", priors, info.priors),
+        ("--prior", priors, recorded_priors),
         ("--sampler", options.sampler, info.sampler),
         ("--sampler-args", options.sampler_arguments, info.sampler_arguments),
         ("--seed", options.seed, info.seed),
@@ -83,7 +87,7 @@ def check_resumed(options: SearchOptions, info: RunInfo, folder: Path) -> None:
     for option, given, recorded in asked:
         if given is not None and given != recorded:
             raise UsageError(
-                f"{folder}: was begun with {option} {recorded}, got {given} "
+                f"{folder}: was begun with {option} {_said(recorded)}, got {_said(given)} "
                 "(leave it out to resume, or begin another run)"
             )
 
@@ -150,6 +154,10 @@ def _same_spaces(options: SearchOptions, info: RunInfo) -> bool:
     if AUTO_SPACE in names:
         return AUTO_SPACE in info.space.split(",") and all(text in known for text in texts)
     return texts == known
+
+
+def _said(value: Any) -> str:
+    return (",".join(value) if isinstance(value, tuple) else str(value)) or "none"
 
 
 def _labels(sizes: tuple[Size, ...]) -> str:

@@ -177,6 +177,9 @@ def test_resuming_with_the_same_words_is_fine(info: RunInfo) -> None:
 
     check_resumed(same, info, Path("run"))
     check_resumed(SearchOptions(), info, Path("run"))
+    learnt = replace(info, sampler="guided", priors=(str(Path("mine").absolute()), "shipped:one"))
+    for priors in ((Path("shipped"), Path("mine")), ()):
+        check_resumed(SearchOptions(priors=priors), learnt, Path("run"))
 
 
 @pytest.mark.parametrize(
@@ -191,6 +194,8 @@ def test_resuming_with_the_same_words_is_fine(info: RunInfo) -> None:
         ({"run_timeout_seconds": 1.0}, "--run-timeout 30.0, got 1.0"),
         ({"problem": "dgemm"}, "--problem sgemm_nn, got dgemm_nn"),
         ({"sizes": "8x8x8"}, "--sizes 8x8x8,16x8x8, got 8x8x8"),
+        ({"observers": ("nvml", "rapl")}, "--observe none, got nvml,rapl"),
+        ({"priors": (Path("shipped"), Path("/mine"))}, "--prior none, got /mine"),
     ],
 )
 def test_resuming_with_other_words_is_refused(
