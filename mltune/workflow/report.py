@@ -33,6 +33,8 @@ from mltune.tuning.trial import Trial, group_trials, values_over_all_sizes
 from mltune.workflow.expected_times import rule_table
 from mltune.workflow.learning import learn
 from mltune.workflow.memory import remembered
+from mltune.workflow.protocol import PROTOCOL_NAME
+from mltune.workflow.protocol import SAMPLER as PROTOCOL
 from mltune.workflow.recorded import calls
 from mltune.workflow.report_against import against
 from mltune.workflow.report_details import gain, shares_of_peak, sources
@@ -207,6 +209,9 @@ def _next_command(
         return command("mltune", "replay", folder, str(failed.id))
     if is_sampler(info.sampler):
         return resuming(folder, info)
+    if info.sampler == PROTOCOL:  # its file is in the folder of all its problem types
+        root = folder if (folder / PROTOCOL_NAME).exists() else folder.parent
+        return command("mltune", PROTOCOL, root / PROTOCOL_NAME, "--resume", "--run", root)
     return command("mltune", info.sampler, "--resume", "--run", folder)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from mltune.run.run import Run
 from mltune.runner import ReplayRunner, Runner
 from mltune.space.config import Config
 from mltune.workflow.protocol import PROTOCOL_NAME, ProtocolOptions, plan_protocol, run_protocol
+from mltune.workflow.report import report
 
 pytestmark = pytest.mark.device
 
@@ -253,6 +255,11 @@ def test_no_measurement_begins_after_the_time_limit(tmp_path: Path) -> None:
     assert result.stopped == "the time limit of 1e-09 s is over"
     assert result.exit_code == 0
     assert rows(result.root / "sgemm_nn") == []
+    reported = report(result.root / "sgemm_nn", None, lambda progress: None)
+    file = result.root / PROTOCOL_NAME
+    assert reported.next_command == f"mltune protocol {file} --resume --run {result.root}"
+    again = replace(options(tmp_path, SEVERAL, resume=True), file=file)
+    assert run(again).stopped == ""
 
 
 def test_a_full_disk_is_told_with_the_way_to_resume(
