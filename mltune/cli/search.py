@@ -355,7 +355,7 @@ def _print_result(result: SearchResult) -> None:
         "--json or mltune report"
     )
     _print_stop_reason(result.stop_reason, result.expected_gain)
-    if result.sizes_left_out and not result.interrupted:
+    if result.sizes_left_out and not (result.interrupted or result.stopped):
         longer = result.resumed_by("--time-limit", f"{2 * result.seconds:.0f}")
         sizes = counted(len(result.info.sizes), "size")
         print(f"no time was left for {result.sizes_left_out} of {sizes}: {longer}")

@@ -16,6 +16,7 @@ from mltune import __version__
 from mltune.cli.main import VERBS
 from mltune.counted import counted
 from mltune.distil.methods import METHODS
+from mltune.errors import DeviceGoneError
 from mltune.measurement import Phase
 from mltune.problem import ACTIVATIONS, parse_problem_type
 from mltune.run.run import Run
@@ -255,6 +256,24 @@ def test_a_time_limit_says_how_many_sizes_it_left_out(
     assert "9x9x9" not in done.out
     assert again.json["sizes_left_out"] == 0
     assert [each["sizes"][0] for each in again.json["best"]] == [8, 9, 10]
+
+
+def test_a_lost_device_is_no_lack_of_time(
+    mltune: Command,
+    quick_search: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def lost(*_: object) -> None:
+        raise DeviceGoneError("the device is gone")
+
+    monkeypatch.setattr("mltune.workflow.search._search_alone", lost)
+
+    done = mltune(*quick_search, "--run", tmp_path / "run")
+
+    assert done.code == 4, done.err
+    assert "no time was left" not in done.out
+    assert "the device is gone; resume with: mltune search --resume --run " in done.out
 
 
 def test_a_time_limit_says_that_named_cross_sizes_have_none(
