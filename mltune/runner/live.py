@@ -117,6 +117,7 @@ class WorkerRunner:
             opening = Opening(device_spec, builders=builders, observers=observers, worker=worker)
         self._command = opening.command
         self._unproved: WorkerProcess | None = None
+        self._is_closed = False
         self._begin(opening, precisions)
         if waits:
             self.await_proof()
@@ -252,7 +253,8 @@ class WorkerRunner:
                 raise
 
     def close(self) -> None:
-        """End the worker and the builders."""
+        """End the worker and the builders; another thread's measurement raises DeviceGoneError."""
+        self._is_closed = True
         if self._unproved is not None:
             self._unproved.kill()
             self._unproved = None
@@ -403,6 +405,8 @@ class WorkerRunner:
     def _start(self) -> WorkerProcess:
         """Start a worker to replace another, with several tries."""
         for pause in _REOPEN_PAUSES:
+            if self._is_closed:
+                raise DeviceGoneError(f"device '{self._device_spec}': was released meanwhile")
             time.sleep(pause)
             try:
                 return self._start_once()

@@ -12,7 +12,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from mltune.errors import UsageError
+from mltune.errors import DeviceGoneError, UsageError
 from mltune.measurement import Measurement, Phase, Status
 from mltune.runner import WorkerRunner
 from mltune.workflow.objective import Objective
@@ -109,6 +109,16 @@ def test_a_thread_that_waited_finds_the_objective_closed(objective: Objective) -
             objective.close()
         with pytest.raises(UsageError, match="Objective: is closed"):
             waiting.result()
+
+
+def test_a_closed_objective_is_not_opened_again_by_a_measurement(objective: Objective) -> None:
+    create_study(objective).optimize(objective, n_trials=4)
+    right = next(row for row in objective.run.store.measurements() if row.seconds)
+    objective.close()
+
+    with pytest.raises(DeviceGoneError, match="was released meanwhile"):
+        objective.runner.run(right.problem, right.config)
+    assert objective.runner.worker_pid is None
 
 
 def test_a_study_of_several_objectives_times_all_sizes(objective: Objective) -> None:
