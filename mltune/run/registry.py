@@ -13,6 +13,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from mltune.errors import UsageError
+from mltune.reading import parse_json
 from mltune.run.lease import database_now
 from mltune.run.run_info import RunInfo
 from mltune.run.store import Store
@@ -34,7 +35,7 @@ def read_study(store: Store, study: str | None) -> RunInfo:
     """Return a study's options, from its first run: of the named study, or the newest one.
 
     Raises:
-        UsageError: when there is none.
+        UsageError: when there is none, or an older mltune cannot read it.
     """
     query = select(RUNS.c.info, RUNS.c.budget).where(RUNS.c.run == RUNS.c.study)
     if study is not None:
@@ -46,7 +47,7 @@ def read_study(store: Store, study: str | None) -> RunInfo:
         raise UsageError(
             f"{store.where}: holds {which}; begin one with: mltune search --storage URL"
         )
-    return replace(RunInfo.from_json(json.loads(found[0])), budget=found[1])
+    return replace(_parse(store, found[0]), budget=found[1])
 
 
 def enter(store: Store, study: str, info: RunInfo) -> RunInfo:
@@ -57,7 +58,14 @@ def enter(store: Store, study: str, info: RunInfo) -> RunInfo:
         query = select(RUNS.c.info).where(RUNS.c.study == study, RUNS.c.model == info.device.model)
         return str(connection.execute(query).scalar_one())
 
-    return RunInfo.from_json(json.loads(store.transact(step)))
+    return _parse(store, store.transact(step))
+
+
+def _parse(store: Store, text: str) -> RunInfo:
+    try:
+        return RunInfo.from_json(parse_json(text))
+    except UsageError as error:
+        raise UsageError(f"{store.where}: {error}") from error
 
 
 def _insert(connection: Connection, study: str, info: RunInfo) -> None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import pytest
+from sqlalchemy import update
 
 from mltune.errors import UsageError
 from mltune.measurement import Measurement, Phase, Status
@@ -12,6 +15,7 @@ from mltune.run.registry import begin_study, enter, read_study, study_of
 from mltune.run.run_info import RunInfo
 from mltune.run.shared_trials import LeaseLostError, SharedTrials
 from mltune.run.store import Store
+from mltune.run.tables import RUNS
 from mltune.space.config import Config
 
 Make = Callable[..., Measurement]
@@ -175,3 +179,16 @@ def test_the_newest_study_is_found_and_others_by_name(store: Store, info: RunInf
     assert read_study(store, info.id).id == info.id
     with pytest.raises(UsageError, match="holds no study 'x'; begin one with: mltune search"):
         read_study(store, "x")
+
+
+@pytest.mark.parametrize("text", ['{"schema": 99}', "{no"])
+def test_a_study_that_cannot_be_read_is_one_line_with_its_database(
+    store: Store, info: RunInfo, text: str
+) -> None:
+    store.transact(lambda connection: connection.execute(update(RUNS).values(info=text)))
+
+    calls = (partial(read_study, store, None), partial(enter, store, info.id, info))
+    for call in calls:
+        with pytest.raises(UsageError, match=rf"^{re.escape(store.where)}: ") as refused:
+            call()
+        assert "\n" not in str(refused.value)
