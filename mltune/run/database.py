@@ -84,7 +84,9 @@ _log = logging.getLogger(__name__)
 
 
 def damaged(where: str) -> str:
-    """Say that a run's database is damaged, and what to type; `where` is the file."""
+    """Say that a database is damaged, and what to type if `where` is a run's own file."""
+    if Path(where).name != "run.db":
+        return f"{where}: is damaged, and mltune salvage reads a run's own run.db only"
     salvage = command("mltune", "salvage", Path(where).parent, "-o", "DIR")
     return f"{where}: is damaged; what is readable can be had with: {salvage}"
 

@@ -166,8 +166,9 @@ def test_a_file_that_is_no_database_is_refused_and_kept(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_damaged_database_is_named(tmp_path: Path, make: Make) -> None:
-    path = tmp_path / "run.db"
+@pytest.mark.parametrize("name", ["run.db", "shared.db"])
+def test_a_damaged_database_is_named(tmp_path: Path, make: Make, name: str) -> None:
+    path = tmp_path / name
     filled(path, make, 50)
     data = bytearray(path.read_bytes())
     data[4096:] = os.urandom(len(data) - 4096)
@@ -177,8 +178,13 @@ def test_a_damaged_database_is_named(tmp_path: Path, make: Make) -> None:
         with Store(url(path), read_only=True) as store:
             store.measurements()
 
-    assert refusal(MltuneError, read) == (
-        f"{path}: is damaged; what is readable can be had with: mltune salvage {tmp_path} -o DIR"
+    assert (
+        refusal(MltuneError, read)
+        == {
+            "run.db": f"{path}: is damaged; what is readable can be had with: "
+            f"mltune salvage {tmp_path} -o DIR",
+            "shared.db": f"{path}: is damaged, and mltune salvage reads a run's own run.db only",
+        }[name]
     )
 
 
