@@ -8,14 +8,15 @@ that its trial's lease was still held, so a worker that was cut off too long add
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Text, case, cast, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from mltune.errors import MltuneError
+from mltune.errors import MltuneError, UsageError
 from mltune.measurement.measurement import Measurement, Status
 from mltune.run import lease, single_statements
 from mltune.run.process_name import has_ended
@@ -162,7 +163,8 @@ class SharedTrials:
                 )
                 config = connection.execute(query).scalar()
                 if config is not None:
-                    return number, _config(config)
+                    with self._reading():
+                        return number, _config(config)
                 lease.give_back(connection, self._owner, resource)
             return None
 
@@ -266,17 +268,18 @@ class SharedTrials:
         def step(connection: Connection) -> News:
             # Counted first, so that no counted trial is missed.
             counts = self._counts(connection)
-            return News(
-                counts=counts,
-                finished=tuple(
-                    Finished(number, _config(config), _values(values), Status(status), *times)
-                    for number, config, values, status, *times in connection.execute(done)
-                ),
-                begun=tuple(
-                    Begun(number, _config(config), began)
-                    for number, config, began in connection.execute(open_ones)
-                ),
-            )
+            ended, running = connection.execute(done).all(), connection.execute(open_ones).all()
+            with self._reading():
+                return News(
+                    counts=counts,
+                    finished=tuple(
+                        Finished(number, _config(config), _values(values), Status(status), *times)
+                        for number, config, values, status, *times in ended
+                    ),
+                    begun=tuple(
+                        Begun(number, _config(config), began) for number, config, began in running
+                    ),
+                )
 
         return self._store.transact(step)
 
@@ -334,6 +337,15 @@ class SharedTrials:
 
         self._store.transact(step, patience_seconds=_PARTING_SECONDS)
         self._held.clear()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Convert what a damaged trial raises into one line."""
+        try:
+            yield
+        except (ValueError, TypeError, UsageError) as error:
+            text = f"{self._store.where}: a row of {TRIALS.name} is damaged ({error})"
+            raise MltuneError(text) from error
 
     @property
     def _leaders(self) -> str:

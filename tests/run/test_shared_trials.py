@@ -9,13 +9,13 @@ from functools import partial
 import pytest
 from sqlalchemy import update
 
-from mltune.errors import UsageError
+from mltune.errors import MltuneError, UsageError
 from mltune.measurement import Measurement, Phase, Status
 from mltune.run.registry import begin_study, enter, read_study, study_of
 from mltune.run.run_info import RunInfo
 from mltune.run.shared_trials import LeaseLostError, SharedTrials
 from mltune.run.store import Store
-from mltune.run.tables import RUNS
+from mltune.run.tables import RUNS, TRIALS
 from mltune.space.config import Config
 
 Make = Callable[..., Measurement]
@@ -179,6 +179,23 @@ def test_the_newest_study_is_found_and_others_by_name(store: Store, info: RunInf
     assert read_study(store, info.id).id == info.id
     with pytest.raises(UsageError, match="holds no study 'x'; begin one with: mltune search"):
         read_study(store, "x")
+
+
+@pytest.mark.parametrize(
+    "damage", [{"config": "{no"}, {"config": "[]"}, {"status": "odd"}, {"size_values": "[1]"}]
+)
+def test_a_damaged_trial_is_one_line(
+    store: Store, shared: NewBoard, damage: dict[str, str]
+) -> None:
+    one = shared("one")
+    assert one.claim(config(1)) == 0
+    one.finish(0, {0: 1.0}, Status.OK)
+    store.transact(lambda connection: connection.execute(update(TRIALS).values(**damage)))
+
+    with pytest.raises(
+        MltuneError, match=rf"^{re.escape(store.where)}: a row of mltune_trials is"
+    ):
+        one.news(0, 0)
 
 
 @pytest.mark.parametrize("text", ['{"schema": 99}', "{no"])
