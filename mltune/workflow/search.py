@@ -223,15 +223,22 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         except DeviceGoneError as error:
             reason, stopped = StopReason.DEVICE_LOST, str(error)
         result = _result(objective, options, started, reason, stopped, gain)
-        return replace(result, unrecorded=_unrecorded(asked, info))
+        return replace(result, unrecorded=_unrecorded(asked, info, run.store.measurements()))
 
 
-def _unrecorded(options: SearchOptions, info: RunInfo) -> tuple[str, ...]:
-    """Return the options that say how much is done, and where, as no run records them."""
+def _unrecorded(
+    options: SearchOptions, info: RunInfo, rows: Sequence[Measurement] = ()
+) -> tuple[str, ...]:
+    """Return the options that say how much is done, and where, as no run records them.
+
+    After trials, a time limit would ask for more of them; without it the leaders' rounds go on.
+    """
+    kept = [row.phase for row in rows if row.phase != Phase.DISTURBED]
+    in_leaders = kept[-1:] == [Phase.FINAL]
     everywhere = options.device == ALL_DEVICES
     given = (
         ("--budget", None if options.budget == info.budget else options.budget),
-        ("--time-limit", options.time_limit_seconds),
+        ("--time-limit", None if in_leaders else options.time_limit_seconds),
         ("--patience", options.patience),
         ("--rest", options.rest_seconds),
         ("--device", options.device if options.resume or everywhere else None),

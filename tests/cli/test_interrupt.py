@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import create_engine, event
 
 from mltune.run.run import INFO_NAME
+from mltune.tuning.final_rounds import FinalRounds
 from tests.patience import PATIENCE_SECONDS
 from tests.waiting import wait_for_rows
 
@@ -73,6 +74,23 @@ def test_an_interrupt_in_the_first_trial_is_no_failure(
     again = f"mltune search --resume --run {run}"
     assert done.code == 130
     assert f"interrupted; resume with: {again} --time-limit 60\n" in done.out
+
+
+def test_an_interrupt_in_the_leaders_rounds_asks_for_no_further_trials(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure = FinalRounds.measure
+
+    def cut_off(*given: Any) -> None:
+        measure(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mltune.tuning.local_tuning.FinalRounds.measure", cut_off)
+    few = ("--sizes", "8x8x8", "--budget", "2", "--time-limit", "60", "--run", tmp_path / "run")
+
+    done = mltune(*quick_search, *few)
+
+    assert done.out.endswith(f"resume with: mltune search --resume --run {tmp_path / 'run'}\n")
 
 
 def test_an_interrupted_search_names_what_its_run_does_not_record(
