@@ -56,6 +56,9 @@ Length scale and distances were chosen on splits 100 and 101 of five shipped run
 2, 4 and 8 were within 0.1 % of each other.
 """
 
+_NEAREST = 8
+"""The power of a mean that stands for the largest covariance, and is a product of matrices."""
+
 _ALIGNED = 8
 """In elements; no access is wider."""
 
@@ -250,6 +253,24 @@ class Residuals:
             told = shared[:, rows]
             left = 1.0 - np.einsum("ij,jk,ik->i", told, inverse, told, optimize=True)
             found[:, columns] = np.sqrt(np.maximum(left, 0.0)[:, None] * self.scale[columns])
+        return found
+
+    def apart(self, sizes: Array, met: NDArray[np.bool_]) -> Array:
+        """Return how far sizes are from some of the measured ones: 0 if near, up to 1.
+
+        That is the standard deviation, relative to that of an unknown residual, if the residual at
+        the nearest one of them is known.
+
+        Args:
+            sizes: m, n, k and batch, a row each.
+            met: which of the measured sizes count (rows), for each kernel (columns).
+        """
+        known, counts = self.known.as_type(np.float32), met.astype(np.float32)
+        found = np.empty((len(sizes), counts.shape[1]))
+        for rows in _parts(len(sizes)):
+            told = self._places(sizes[rows]).as_type(np.float32).covariance(known)
+            nearest = (told**_NEAREST @ counts) ** (1 / _NEAREST)
+            found[rows] = np.sqrt(1.0 - np.minimum(nearest, 1.0) ** 2)
         return found
 
     def _places(self, sizes: Array) -> Places:

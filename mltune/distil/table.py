@@ -69,6 +69,7 @@ class TimeTable:
             teacher, such as the time of its calls.
         expected: seconds that a model predicts for kernels that were not measured on a size; nan
             where it predicts nothing. None for no model.
+        met: whether a run that has a size has a kernel, too, by size and kernel; None if all have.
 
     Raises:
         UsageError: when the shapes do not fit, a size stands twice, a number is not positive, or a
@@ -80,6 +81,7 @@ class TimeTable:
     seconds: NDArray[np.float64]
     weights: NDArray[np.float64] | None = None
     expected: NDArray[np.float64] | None = None
+    met: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         seconds = np.array(self.seconds, dtype=np.float64)
@@ -106,6 +108,8 @@ class TimeTable:
         expected = np.array(self.expected_seconds, dtype=np.float64)
         if expected.shape != seconds.shape or not np.all(np.isnan(expected) | (expected > 0)):
             raise UsageError("time table: expected times must be as many as times, and positive")
+        if self.met is not None and np.shape(self.met) != seconds.shape:
+            raise UsageError("time table: met must have the shape of the times")
         seconds.flags.writeable = weights.flags.writeable = expected.flags.writeable = False
         object.__setattr__(self, "seconds", seconds)
         if self.weights is not None:
@@ -151,14 +155,16 @@ class TimeTable:
             seconds=self.seconds[index],
             weights=None if self.weights is None else self.weights[index],
             expected=None if self.expected is None else self.expected[index],
+            met=None if self.met is None else self.met[index],
         )
 
     def only(self, columns: Sequence[int]) -> TimeTable:
         """Some of the kernels on the same sizes."""
         kernels = tuple(self.kernels[column] for column in columns)
         expected = None if self.expected is None else self.expected[:, [*columns]]
+        met = None if self.met is None else self.met[:, [*columns]]
         seconds = self.seconds[:, [*columns]]
-        return replace(self, kernels=kernels, seconds=seconds, expected=expected)
+        return replace(self, kernels=kernels, seconds=seconds, expected=expected, met=met)
 
     def called(self, counts: Mapping[Size, int]) -> TimeTable:
         """Weight each size by its part of the time of all calls, with the best kernels.

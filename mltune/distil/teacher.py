@@ -63,6 +63,13 @@ and 0.15 % less than 0; a tree imitates a forest better than a process. On PoCL 
 than 0.75, and 0.7 % less than 0.
 """
 
+UNMET = 0.4
+"""Added to the log of a kernel's predicted time far from all sizes of the runs that have it.
+
+Of many kernels that were timed elsewhere, one is expected to be the fastest by chance. A run on
+few columns, read with others, made packs of an H200 slower on other sizes.
+"""
+
 LEAST_SIZES = 32
 """The fewest measured sizes for which a forest is grown."""
 
@@ -82,6 +89,7 @@ class Teacher:
         offsets: each kernel's mean residual above that of all, if the share is below 1.
         forest: of the same residuals; None if too few sizes were measured.
         traffic: below whose times no prediction is; None if the device's memory is not known.
+        met: which of the measured sizes are of a run with the kernel; None if all are.
     """
 
     portfolio: tuple[int, ...]
@@ -91,6 +99,7 @@ class Teacher:
     offsets: Array | float = 0.0
     forest: RestForest | None = None
     traffic: Traffic | None = None
+    met: NDArray[np.bool_] | None = None
 
     @property
     def tells(self) -> tuple[TimeFormula, ...]:
@@ -116,6 +125,8 @@ class Teacher:
                 weight = FOREST_SHARE if self.share == 1 else MEAN_FOREST_SHARE
                 rests += weight * (self.forest.expect(sizes, logs) + mean - rests)
             expected += rests
+            if self.met is not None:
+                expected += UNMET * self.residuals.apart(sizes, self.met)
         return self._at_least(expected, sizes)
 
     def roughly(self, sizes: Array, by_formulas: Array) -> Array:
@@ -203,6 +214,8 @@ def learn(table: TimeTable, portfolio: tuple[int, ...], settings: Settings) -> T
     rests = logs - _mixed(expected, best.share) - best.offsets
     alike = kernel_covariance([table.kernels[column] for column in portfolio])
     best = replace(best, residuals=best.residuals.joined(rests, alike))
+    if table.met is not None:
+        best = replace(best, met=table.met[:, list(portfolio)])
     if settings.memory is not None:
         best = replace(
             best,

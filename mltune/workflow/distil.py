@@ -212,7 +212,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     limited = _limited(recorded)
     rows = [row for row in recorded.measurements if row.config not in limited]
     counts = calls(recorded.infos)
-    table = rule_table(rows, recorded.infos).called(counts)
+    table = rule_table(rows, recorded.infos, recorded.timed).called(counts)
     every = TimeTable.from_measurements(rows, sparse=True).called(counts)
     if options.output is None:
         warn_of_others(recorded.model_folder, options.runs)

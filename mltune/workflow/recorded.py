@@ -13,7 +13,7 @@ from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.parameters.declared import with_defaults
-from mltune.measurement import Measurement, Phase
+from mltune.measurement import Measurement, Phase, of_problems
 from mltune.problem import Contraction, problem_type_name
 from mltune.run.run import Run
 from mltune.run.run_info import RunInfo
@@ -22,11 +22,41 @@ from mltune.tuning.progress import Show, Steps, ignore_progress
 
 
 @dataclass(frozen=True, slots=True)
+class Timed:
+    """What a run timed: its leaders if it has any, else all kernels.
+
+    Attributes:
+        sizes: of these measurements.
+        kernels: their families and configs, with the defaults of parameters.
+    """
+
+    sizes: frozenset[Size]
+    kernels: frozenset[tuple[str, Config]]
+
+    @classmethod
+    def of(cls, rows: Iterable[Measurement]) -> Timed:
+        """Collect the measurements of one run."""
+        rows = tuple(rows)
+        finals = [row for row in rows if row.phase == Phase.FINAL]
+        told = finals or rows
+        kernels = {row.kernel: (row.family, row.config) for row in told}
+        return cls(
+            frozenset(of_problems(told, Size.of)),
+            frozenset((family, with_defaults(family, each)) for family, each in kernels.values()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Recorded:
-    """Runs of one problem type on one device, with all their measurements."""
+    """Runs of one problem type on one device, with all their measurements.
+
+    Attributes:
+        timed: by each of several runs.
+    """
 
     infos: tuple[RunInfo, ...]
     measurements: tuple[Measurement, ...]
+    timed: tuple[Timed, ...] = ()
 
     @property
     def device(self) -> DeviceInfo:
@@ -85,6 +115,7 @@ def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded
     """
     infos: list[RunInfo] = []
     measurements: list[Measurement] = []
+    by_run: dict[str, list[Measurement]] = defaultdict(list)
     step = Steps("read", show)
     for done, folder in enumerate(folders):
         step(done, len(folders))
@@ -103,6 +134,7 @@ def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded
             trials = len({m.trial for m in found if m.phase == Phase.SEARCH})
             infos.append(replace(info, budget=max(info.budget, trials)))  # it may have grown
             measurements += found
+            by_run[run.info.id] += found
     first, *others = infos
     for folder, info in zip(folders[1:], others, strict=True):
         for what, value, expected in (
@@ -120,7 +152,8 @@ def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded
                 )
     if len({info.id for info in infos}) < len(infos):  # a copy, or two folders of a shared run
         measurements = list(dict.fromkeys(measurements))
-    return Recorded(tuple(infos), with_one_name(measurements))
+    timed = tuple(map(Timed.of, by_run.values()))
+    return Recorded(tuple(infos), with_one_name(measurements), timed)
 
 
 def with_one_name(rows: Iterable[Measurement]) -> tuple[Measurement, ...]:

@@ -130,7 +130,7 @@ def main() -> None:
         swapped=recorded.contraction.swaps_operands,
         multiples=whole_vectors(recorded.contraction),
     )
-    table = rule_table(recorded.measurements, recorded.infos)
+    table = rule_table(recorded.measurements, recorded.infos, recorded.timed)
     found = list(cases(recorded, table, settings, options.method, options.seeds))
     print(f"{recorded.device.name}, {len(found)} sizes, splits {options.seeds}")
     print("share of the portfolio's best: geometric mean / 10th percentile / worst")

@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--figure", type=Path, help="the learning curve as an SVG file")
     options = parser.parse_args()
     recorded = read_runs(options.runs)
-    table = rule_table(recorded.measurements, recorded.infos)
+    table = rule_table(recorded.measurements, recorded.infos, recorded.timed)
     table = _complete(table) if options.complete else table
     settings = Settings(
         max_kernels=options.max_kernels,

@@ -22,7 +22,8 @@ from mltune.distil.rest_forest import RestForest
 from mltune.distil.suggest import APART, MOST_TIMES_LONGER, suggested
 from mltune.distil.table import GAP
 from mltune.distil.taught import LOSS_SIZES, Lesson, taught
-from mltune.distil.teacher import Teacher, teach
+from mltune.distil.teacher import UNMET, Teacher, teach
+from mltune.errors import UsageError
 from mltune.problem import Precision, gemm
 from mltune.selector import Leaf, TimeFormula, Waves, feature_value, features, nodes
 from mltune.selector.selector import Split
@@ -407,3 +408,39 @@ def test_suggested_sizes_do_not_take_much_longer_than_measured_ones(
     expected = np.exp(teacher.log_seconds(np.array(sizes, dtype=np.float64))).min(axis=1)
     assert len(sizes) == 5
     assert expected.max() <= MOST_TIMES_LONGER * table.seconds.min(axis=1).max()
+
+
+def test_a_kernel_is_not_chosen_far_from_the_sizes_of_its_runs(make_table: MakeTable) -> None:
+    """Kernel 4, of another run, seems to be the fastest everywhere by times of small sizes."""
+    table = named(make_table(120, kernels=5))
+    small = np.array([max(size[:3]) <= 256 for size in table.sizes])
+    times = np.array(table.seconds)
+    times[:, 4] = np.where(small, 0.9 * times[:, :4].min(axis=1), np.nan)
+    alone = replace(table, seconds=times)
+    met = np.ones(times.shape, dtype=np.bool_)
+    met[~small, 4] = False
+
+    trusting, doubting = teach(alone, SETTINGS), teach(replace(alone, met=met), SETTINGS)
+
+    sizes = np.array(table.sizes, dtype=np.float64)
+    far = sizes[sizes[:, :3].min(axis=1) >= 512]
+    added = doubting.log_seconds(far) - trusting.log_seconds(far)
+    column = doubting.portfolio.index(4)
+    assert len(far) > 3
+    assert np.all(added[:, column] > 0.5 * UNMET)
+    assert np.all(np.delete(added, column, axis=1) < 0.01)
+    assert np.all(doubting.log_seconds(sizes[small]) <= trusting.log_seconds(sizes[small]) + 0.01)
+    assert np.all(trusting.log_seconds(far).argmin(axis=1) == trusting.portfolio.index(4))
+    assert not np.any(doubting.log_seconds(far).argmin(axis=1) == column)
+
+
+def test_met_goes_with_sizes_and_kernels(make_table: MakeTable) -> None:
+    table = make_table(4, kernels=3)
+    met = np.arange(12).reshape(4, 3) % 2 == 0
+
+    part = replace(table, met=met).take([2, 0]).only([1, 2])
+
+    assert part.met is not None
+    assert np.array_equal(part.met, met[[2, 0]][:, [1, 2]])
+    with pytest.raises(UsageError, match="met must have the shape of the times"):
+        replace(table, met=met[:2])

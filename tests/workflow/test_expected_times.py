@@ -9,6 +9,7 @@ import numpy as np
 from mltune.measurement import Measurement, Phase, Status
 from mltune.run.run_info import RunInfo
 from mltune.workflow.expected_times import rule_table
+from mltune.workflow.recorded import Timed
 from tests.made_up import build_measurement, info
 
 __all__ = ["info"]
@@ -38,3 +39,25 @@ def test_gaps_are_filled_by_what_the_others_tell_but_for_failures(info: RunInfo)
     assert np.isnan(whole.known[1, 1])
     # As above, and one standard deviation slower.
     assert np.all(whole.known[3::2, 1] > 0.9 * filled)
+
+
+def test_no_run_chose_to_leave_out_a_kernel_of_another_run(info: RunInfo) -> None:
+    """Such a time counts as one standard deviation slower, and the table knows of the gap."""
+    sizes = [8 * m for m in range(1, 17)]
+    first = [leader(0, m, seconds(0, m)) for m in sizes]
+    first += [leader(1, m, seconds(1, m)) for m in sizes[::2]]
+    second = [leader(2, m, seconds(2, m)) for m in sizes[:4]]
+    chosen = [replace(info, leaders_chosen=True)] * 2
+
+    both = rule_table(first + second, chosen, [Timed.of(first), Timed.of(second)])
+
+    sure = rule_table(first + second, chosen)
+    assert sure.met is None
+    assert both.met is not None
+    expected = np.ones((16, 3), dtype=np.bool_)
+    expected[4:, 2] = False  # sizes of the first run alone, and the kernel of the second
+    expected[:4] = True
+    expected[1:4:2, 1] = True  # left out by its own run
+    assert np.array_equal(both.met, expected)
+    assert np.array_equal(both.known[:, :2], sure.known[:, :2])
+    assert np.all(both.known[4:, 2] > sure.known[4:, 2])

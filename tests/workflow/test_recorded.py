@@ -25,7 +25,7 @@ Save = Callable[..., Path]
 def test_runs_are_read_together(info: RunInfo, make: Make, save: Save) -> None:
     first = save("first", replace(info, created="2026-11-19T08:00:00+00:00"), [make(0, 8, 1.0)])
     twin = replace(info.device, uuid="its twin")
-    later = replace(info, created="2026-11-21T08:00:00+00:00", device=twin)
+    later = replace(info, id="0" * len(info.id), created="2026-11-21T08:00:00+00:00", device=twin)
     second = save("second", later, [make(1, 16, 1.0)])
 
     both = read_runs([first, second])
@@ -37,6 +37,11 @@ def test_runs_are_read_together(info: RunInfo, make: Make, save: Save) -> None:
     assert conditions["date"] == "2026-11-19 to 2026-11-21"
     assert (conditions["sizes"], conditions["problem"]) == ("2", "sgemm_nn")
     assert "median of 7 samples" in conditions["time"]
+    assert [each.sizes for each in both.timed] == [
+        {TableSize(8, 8, 8, 1)},
+        {TableSize(16, 8, 8, 1)},
+    ]
+    assert not both.timed[0].kernels & both.timed[1].kernels
 
 
 def test_a_measurement_of_two_copies_of_a_run_counts_once(
@@ -46,6 +51,7 @@ def test_a_measurement_of_two_copies_of_a_run_counts_once(
     first, copy = save("first", info, rows), save("copy", info, rows)
 
     assert read_runs([first, copy]).measurements == read_runs([first]).measurements
+    assert read_runs([first, copy]).timed == read_runs([first]).timed
 
 
 def test_a_budget_is_at_least_the_trials_that_were_made(
