@@ -62,7 +62,7 @@ def folds_of(table: TimeTable, *, held_out: float, settings: Settings) -> list[F
         return []
     return [  # one table a fold, so that rules share cached fits
         Fold(table.take(train), table.take(test), tuple(test))
-        for train, test in folds(count, max(2, round(1 / held_out)), settings.seed)
+        for train, test in folds(count, round(1 / held_out), settings.seed)
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from mltune.distil import RegretRow, TimeTable, distil
 from mltune.distil.fit import Settings
 from mltune.distil.methods import METHODS, fit_rule
-from mltune.distil.regret import folds_of
+from mltune.distil.regret import folds_of, row_of
 from mltune.distil.rules import RULES
 from mltune.errors import UsageError
 from mltune.problem import Precision, gemm
@@ -41,6 +41,18 @@ def test_the_tree_beats_the_simple_rules_on_held_out_sizes(make_table: MakeTable
         assert regret.sizes == 48
         assert 0 < regret.worst <= regret.p10 <= 1
         assert regret.worst <= regret.geomean <= 1
+
+
+def test_a_score_is_that_of_the_times_a_rule_took(make_table: MakeTable) -> None:
+    table = make_table(11)
+    times_longer = np.array([1, 1, 4, 1, 1.25, 1.06, 2, 1.04, 1, 1, 1.5])
+
+    row = row_of("tree", np.log(times_longer), table)
+
+    assert row.regret.geomean == pytest.approx(np.prod(1 / times_longer) ** (1 / 11))
+    assert (row.regret.p10, row.regret.worst) == pytest.approx((1 / 2, 1 / 4))
+    assert row.regret.worst_size == table.sizes[2].label
+    assert row.within_5_percent == 6 / 11
 
 
 def test_tuned_sizes_get_the_best_kernel_of_the_portfolio(make_table: MakeTable) -> None:

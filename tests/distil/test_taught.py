@@ -384,6 +384,23 @@ def test_a_leaf_states_a_measured_loss_that_is_larger_than_a_gap() -> None:
     assert leaf.loss.worst == pytest.approx(0.05)
 
 
+def test_a_leaf_states_the_losses_of_the_sizes_that_reach_it() -> None:
+    sizes = [Size(64, 64, k, 1) for k in (128, 256, 512)]
+    asked = columns([], np.array(sizes, dtype=np.float64))
+    costs = np.log([[1.0, 9.0], [4.0, 9.0], [9.0, 2.0]])
+    check = Lesson(asked, costs, np.ones(3), None)
+
+    split = with_losses(
+        Split("k", 256, Leaf(0), Leaf(1)), sizes, np.log([1.0, 16.0, 8.0]).tolist(), check
+    )
+
+    low, high = (node.loss for node, _ in nodes(split) if isinstance(node, Leaf))
+    assert low is not None
+    assert high is not None
+    assert (low.geomean, low.worst, low.expected) == pytest.approx((1 / 4, 1 / 16, 1 / 2))
+    assert (high.geomean, high.worst, high.expected) == pytest.approx((1 / 8, 1 / 8, 1 / 2))
+
+
 def test_suggested_sizes_are_far_from_measured_ones_and_each_other(make_table: MakeTable) -> None:
     table = named(make_table(60))
 
