@@ -1,17 +1,17 @@
 import math
-from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mltune.errors import UsageError
 from mltune.selector import INT64_MAX, TimeFormula, Waves, padding, work_limit
-from mltune.selector.formula import fastest
+from mltune.selector.formula import MOST_EXTENT, fastest, has_times
 
 EXTENTS = st.integers(1, 512)
-RATES = st.integers(0, 2**40)
+RATES = st.sampled_from([0, 1, 2**40])
 
 
 def formula(**fields: Any) -> TimeFormula:
@@ -70,14 +70,53 @@ def test_no_time_within_the_limit_overflows(
         units=slots, result_multiples=(2, 2), odd_tile=step, load_a=step,
         load_b=launch,
     )  # fmt: skip
-    limit, pad = work_limit([asked]), padding([asked])
-    longest = [data.draw(st.integers(0, 2**30)) for _ in range(2)]
-    left = limit // math.prod(extent + pad for extent in longest)
-    sizes = [*longest, max(left - pad, 0)]
-    order: Callable[[Any], Any] = data.draw(st.permutations(range(3))).__getitem__
-    m, n, k = (sizes[order(place)] for place in range(3))
-    if (m + pad) * (n + pad) * (k + pad) <= limit:
-        assert asked.femtoseconds(m, n, k) <= INT64_MAX
+    both = [asked, formula(launch=1)]
+    limit, pad = work_limit(both), padding(both)
+    *extents, batch = [2 ** data.draw(st.integers(0, 31)) for _ in range(3)]
+    left = limit // (math.prod(extent + pad for extent in extents) * batch) - pad
+    m, n, k = data.draw(st.permutations([*extents, min(left, MOST_EXTENT)]))
+    assume(left >= 0)
+
+    assert has_times(m, n, k, batch, pad=pad, limit=limit)
+    assert asked.femtoseconds(m, n, k, batch) <= INT64_MAX
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        {"tile": 2**40},
+        {"step": 2**40},
+        {"tile_step": 2**40},
+        {"waves": (Waves(1, 2**40),)},
+        {"waves": (Waves(2**31, 2**40),)},
+        {"multiples": (2, 1, 1), "odd_step": 2**40},
+        {"multiples": (1, 2, 1), "odd_waves": (Waves(1, 2**40),)},
+        {"wave": 2**40, "units": 7},
+        {"result_multiples": (1, 2), "odd_tile": 2**40},
+        {"load_a": 2**40},
+        {"load_b": 2**40},
+    ],
+)
+def test_the_limit_leaves_nearly_63_bits_to_the_longest_time(rates: dict[str, Any]) -> None:
+    both = [formula(**rates), formula(launch=1)]
+    limit, pad = work_limit(both), padding(both)
+    times = []
+    for place, others in product(range(4), product((0, 1, 1025), repeat=3)):
+        size = [*others[:place], 0, *others[place:]]
+        left = limit // math.prod(max(each, 1) for each in padded(size, pad, without=place))
+        size[place] = left - (pad if place < 3 else 0)
+        if 0 < size[place] <= MOST_EXTENT:
+            assert has_times(*size, pad=pad, limit=limit)
+            times.append(both[0].femtoseconds(*size))
+            size[place] += 1
+            assert not has_times(*size, pad=pad, limit=limit)
+
+    assert INT64_MAX / 2 < max(times) <= INT64_MAX
+
+
+def padded(size: list[int], pad: int, *, without: int) -> list[int]:
+    whole = [*(extent + pad for extent in size[:3]), size[3]]
+    return whole[:without] + whole[without + 1 :]
 
 
 @pytest.mark.parametrize(
