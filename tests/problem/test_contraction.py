@@ -62,6 +62,13 @@ def test_tensile_example_batched_gemm() -> None:
     assert (example.d0, example.d1, example.du) == (0, 1, 3)
 
 
+def test_of_several_free_indices_the_first_of_each_operand_is_tiled() -> None:
+    example = parse_problem_type("s:abk,cdk->abcd")
+
+    assert (example.free_indices_b, example.free_indices_a) == ((0, 1), (2, 3))
+    assert (example.d0, example.d1, example.du) == (0, 2, 4)
+
+
 @pytest.mark.parametrize("batched", [False, True])
 @pytest.mark.parametrize("order", ["column", "row"])
 @pytest.mark.parametrize("trans_b", ["n", "t"])

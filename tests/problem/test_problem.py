@@ -16,6 +16,7 @@ from mltune.problem import (
     packed,
     parse_problem_type,
     problem_of_size,
+    with_epilogue,
 )
 
 SGEMM = gemm(Precision.SINGLE)
@@ -59,6 +60,12 @@ def test_beta_reads_c_and_complex_numbers_cost_eight() -> None:
 
     assert problem.bytes == (24 + 30 + 2 * 20) * 16
     assert problem.flops == 8 * 120
+
+
+def test_a_bias_is_read_once() -> None:
+    problem = gemm_problem(with_epilogue(BATCHED, "bias_m"), 4, 5, 6, 7)
+
+    assert problem.bytes == (7 * (24 + 30 + 20) + 4) * 4
 
 
 def test_a_row_major_problem_is_the_column_major_one_with_operands_exchanged() -> None:

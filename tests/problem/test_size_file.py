@@ -104,6 +104,8 @@ def test_yaml_with_texts_lists_and_mappings(tmp_path: Path) -> None:
         ("- [1, true]\n", "line 1: expected [m, n, k], got [1, 'true']"),
         ("- {m: 1, n: 2}\n", "line 1: 'k' is missing"),
         ("- {m: 1, q: 2}\n", "line 1: unknown key 'q' (known: m, n, k, batch, count)"),
+        ("- {m: 1, n: 2, m: 3, k: 4}\n", "line 1: key 'm' stands twice"),
+        ("tiny\n", "expected a list of sizes, such as '- 512x512x64'"),
         ("- {m: 1, n: x}\n", "line 1: n must be a whole number, got 'x'"),
         ("- [1, 2, 0]\n", "line 1: size '1x2x0': each extent must be 1 to 2147483647, got 0"),
         ("- [1, 2\n", "line 2: not YAML (expected ',' or ']'"),
