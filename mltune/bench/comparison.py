@@ -337,6 +337,6 @@ def _warm_up(product: Product) -> int:
         total += pace
         if total >= _WARM_SECONDS:
             break
-    count = min(max(math.ceil(_SAMPLE_SECONDS / max(pace, 1e-9)), 1), _MOST_CALLS)
+    count = min(math.ceil(_SAMPLE_SECONDS / max(pace, 1e-9)), _MOST_CALLS)
     product.kernel_seconds(count)
     return count

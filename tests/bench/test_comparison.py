@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mltune.bench.comparison import Comparison, SizeResult, Timing, compare, let_threads_sleep
+from mltune.bench import comparison as comparing
+from mltune.bench.comparison import (
+    _MOST_CALLS,
+    _SAMPLE_SECONDS,
+    Comparison,
+    SizeResult,
+    Timing,
+    compare,
+    let_threads_sleep,
+)
 from mltune.bench.contestant import CannotComputeError
 from mltune.bench.figure import draw
 from mltune.bench.numpy_blas import NumpyBlas
@@ -141,6 +150,7 @@ def test_ratios_use_a_clock_that_both_have() -> None:
 
     assert (kernel.clock, kernel.geomean, kernel.worst, kernel.best) == ("kernel", 1, 0.5, 2)
     assert [ratio for _, ratio in call.by_size] == [1, 2, 8]
+    assert [ratio for _, ratio in comparison.ratios("b", "a")[1].by_size] == [1, 1 / 2, 1 / 8]
     assert comparison.ratios("a", "c") == ()
 
 
@@ -256,14 +266,62 @@ def test_what_was_disturbed_takes_part_in_no_ratio_and_is_told() -> None:
 
 
 def test_a_ratio_of_the_best_samples_stands_beside_that_of_the_medians() -> None:
-    spread = replace(timing(None, 4.0), call_seconds=(1.0, 4.0, 4.0))
-    comparison = Comparison(
-        (SizeResult(problem(8), {"a": spread, "b": timing(None, 4.0)}, {}, 0.0),)
+    ours, theirs = (
+        replace(timing(None, 1.0), kernel_seconds=kernel, call_seconds=call)
+        for kernel, call in (
+            ((0.5, 1.0, 4.0), (1.0, 8.0, 4.0)),
+            ((9.0, 2.0, 4.0), (16.0, 8.0, 99.0)),
+        )
     )
+    comparison = Comparison((SizeResult(problem(8), {"a": ours, "b": theirs}, {}, 0.0),))
 
-    (call,) = comparison.ratios("a", "b")
+    kernel, call = comparison.ratios("a", "b")
 
-    assert (call.geomean, call.geomean_of_best) == (1, 4)
+    assert (kernel.geomean, kernel.geomean_of_best) == pytest.approx((4, 4))
+    assert (call.geomean, call.geomean_of_best) == pytest.approx((4, 8))
+
+
+def test_of_many_disturbances_the_greatest_load_and_two_more_are_told() -> None:
+    lost = replace(timing(2.0, 4.0), kernel_lost=6)
+    loaded = [SizeResult(problem(8), {}, {}, share) for share in (0.4, 0.9, 0.5)]
+    others = SizeResult(problem(8), dict.fromkeys(("a", "b", "c"), lost), {}, 0.0)
+
+    warning = Comparison((*loaded, others)).warning
+
+    assert "(other work took 90% of the processor; a: 3 of 9 kernel samples are left; b: 3" in (
+        warning
+    )
+    assert "c:" not in warning
+    assert "; ...)" in warning
+
+
+@pytest.mark.parametrize(
+    ("call_seconds", "count"), [(1.0, 1), (_SAMPLE_SECONDS / 7, 7), (1e-12, _MOST_CALLS)]
+)
+def test_a_sample_of_short_calls_has_many(
+    monkeypatch: pytest.MonkeyPatch, call_seconds: float, count: int
+) -> None:
+    monkeypatch.setattr(comparing, "_WARM_SECONDS", call_seconds)
+    counts: list[int] = []
+    monkeypatch.setattr(Turns, "kernel_seconds", lambda _, of: counts.append(of))
+    monkeypatch.setattr(Turns, "call_seconds", lambda _, of: call_seconds)
+
+    compare([Library("x", [])], problem(8), rounds=3, seed=1, most_seconds=60)
+
+    assert counts == [count] * 4
+
+
+@pytest.mark.parametrize("has_host", [True, False])
+def test_a_sample_waits_for_threads_only_where_one_contestant_is_on_the_host(
+    monkeypatch: pytest.MonkeyPatch, has_host: bool
+) -> None:
+    waits: list[None] = []
+    monkeypatch.setattr(comparing, "let_threads_sleep", lambda: waits.append(None))
+    contestants: list[Any] = [Library("x", []), *([NumpyBlas()] if has_host else [])]
+
+    compare(contestants, problem(8), rounds=3, seed=1, most_seconds=60)
+
+    assert len(waits) == (6 if has_host else 0)
 
 
 def test_other_work_is_what_this_process_did_not_do(
