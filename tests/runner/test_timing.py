@@ -96,16 +96,18 @@ def test_a_noisy_median_is_worth_more_samples_while_there_is_time() -> None:
     assert len(sample(FakeDevice(noisy).launch, plan())) == 7
     assert len(sample(FakeDevice(noisy).launch, plan(extra_seconds=1.0))) == 35
     assert len(sample(FakeDevice(noisy).launch, plan(extra_seconds=0.01))) == 14
+    assert len(sample(FakeDevice(noisy).launch, plan(10, extra_seconds=1.0))) == 35
     assert len(sample(FakeDevice(lambda _: 1e-3).launch, plan(extra_seconds=1.0))) == 7
 
 
-def test_a_tiny_kernel_is_launched_several_times_a_sample() -> None:
-    device = FakeDevice(lambda _: 2e-6)
+@pytest.mark.parametrize(("first", "warm_up"), [(2e-6, 21), (1e-3, 22)])
+def test_a_tiny_kernel_is_launched_several_times_a_sample(first: float, warm_up: int) -> None:
+    device = FakeDevice(lambda number: 2e-6 if number else first)
 
     seconds = sample(device.launch, plan(), tick_seconds=1e-6)
 
     assert seconds == pytest.approx((2e-6,) * 7)
-    assert len(device.launches) == 21 + 7 * 10
+    assert len(device.launches) == warm_up + 7 * 10
 
 
 def test_more_samples_of_a_tiny_kernel_take_the_time_of_all_their_launches() -> None:
@@ -126,6 +128,14 @@ def test_caches_are_emptied_before_every_launch_where_that_is_wanted() -> None:
     sample(device.launch, plan(cold=True), tick_seconds=1e-6, evict=device.evict)
 
     assert device.evictions == len(device.launches) == 21 + 7
+
+
+def test_a_warm_plan_empties_no_caches() -> None:
+    device = FakeDevice(lambda _: 2e-6)
+
+    sample(device.launch, plan(), evict=device.evict)
+
+    assert device.evictions == 0
 
 
 def test_the_interval_holds_the_median_by_order_statistics() -> None:
