@@ -107,12 +107,10 @@ class Bounds:
         # Below the smallest number there is no relative accuracy; for half that is 6e-8.
         underflow = (problem.k + 2) * parts * float(limits.smallest_subnormal)
         alpha, beta = (abs(each) for each in scalars(problem))
+        # Elements are multiples of 2^-23, which half has below its normal numbers, too.
         rounded = min(1.0, math.sqrt(_RIGOROUS_TERMS_OF_ELEMENTS / problem.k))
         rounded *= slope(problem) * contraction.compute.product_error
         norms_a = (gamma + rounded) * alpha * np.sqrt(squares_a)
-        if least := contraction.compute.least_error:
-            largest = math.sqrt(float(squares_a.max())) + math.sqrt(float(squares_b.max()))
-            underflow += slope(problem) * alpha * least * math.sqrt(problem.k) * largest
         return cls(
             shape=Layout.of(problem, "c").extents,
             norms_a=_in_c_order(norms_a, (*batch, *free_a), problem),

@@ -58,9 +58,13 @@ def test_a_contraction_of_many_indices_has_a_reference() -> None:
 
 
 @pytest.mark.parametrize("precision", [Precision.HALF, Precision.SINGLE, Precision.COMPLEX_SINGLE])
-@pytest.mark.parametrize("k", [1, 2, 17, 300, 4096])
-def test_honest_rounding_stays_far_below_the_bound(precision: Precision, k: int) -> None:
-    problem = gemm_problem(gemm(precision), 16, 16, k, alpha=0.3, beta=0.7)
+@pytest.mark.parametrize(
+    ("k", "beta"), [(1, 0.7), (2, 0.7), (17, 0.7), (300, 0.7), (4096, 0.7), (17, 700.0)]
+)
+def test_honest_rounding_stays_far_below_the_bound(
+    precision: Precision, k: int, beta: float
+) -> None:
+    problem = gemm_problem(gemm(precision), 16, 16, k, alpha=0.3, beta=beta)
     data = operands(problem, 0)
     a, b, c = (Layout.of(problem, t).elements(getattr(data, t)) for t in "abc")
     total = np.zeros((16, 16), precision.dtype)
@@ -68,7 +72,7 @@ def test_honest_rounding_stays_far_below_the_bound(precision: Precision, k: int)
         total = total + np.multiply.outer(a[:, term], b[term])
     scalar = np.dtype(precision.dtype).type
 
-    verdict = judge(problem, scalar(0.3) * total + scalar(0.7) * c)
+    verdict = judge(problem, scalar(0.3) * total + scalar(beta) * c)
 
     assert verdict.fault == ""
     assert verdict.max_error is not None
@@ -123,6 +127,15 @@ def test_elements_may_be_rounded_to_the_compute_type_and_no_more(
     coarser = ComputeType.BF16 if compute is not ComputeType.BF16 else None
     if coarser is not None:
         assert share(rounded(a, coarser), rounded(b, coarser)) > 1.5
+
+
+def test_elements_too_small_for_half_may_be_rounded_to_it() -> None:
+    problem = _with(ComputeType.HALF, 400_000, 2, 1)
+    data = operands(problem, 0)
+    a, b = (Layout.of(problem, t).elements(getattr(data, t)) for t in "ab")
+    a, b = (rounded(each, ComputeType.HALF).astype(float) for each in (a, b))
+
+    assert judge(problem, 1.5 * a @ b).fault == ""
 
 
 @pytest.mark.parametrize(
@@ -205,3 +218,17 @@ def test_the_last_element_of_a_large_result_is_looked_at(shape: tuple[int, int])
 
     where = f"C[{shape[0] - 1}, {shape[1] - 1}, 1]"
     assert f"1 of {values.size} elements are wrong: {where} is" in judge(problem, values).fault
+
+
+def test_all_wrong_elements_are_counted_and_one_that_is_no_number_leaves_no_largest_error() -> (
+    None
+):
+    problem = gemm_problem(gemm(Precision.SINGLE), 700, 300, 1)
+    values = reference(problem, operands(problem, 0)).values.copy()
+    values[:2, 0] += 1
+    values[-1, -1] = np.nan
+
+    verdict = judge(problem, values)
+
+    assert verdict.fault.startswith("3 of 210000 elements are wrong: C[0, 0] is ")
+    assert (verdict.max_error, verdict.error_bound) == (None, None)
