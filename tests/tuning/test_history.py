@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import optuna
 from optuna.trial import FrozenTrial
@@ -66,7 +67,27 @@ def test_trials_are_learnt_in_their_order_though_the_clock_was_set_back(make: Ma
     study = TuningStudy(optuna.create_study(sampler=sampler), 1, ("none",), lambda config: "none")
 
     session = MeasurementSession(ScriptedRunner(CPU, rows), TIME, rows)
-    learn_history(study, group_trials(rows), [build_problem(8)], session)
+    learnt = learn_history(study, group_trials(rows), [build_problem(8)], session)
     study.ask()
 
     assert heard == configs
+    first, second, third = (learnt[number].datetime_complete for number in range(3))
+    assert first is not None
+    assert second is not None
+    assert first < second == third
+
+
+def test_a_trial_lasts_from_its_first_measurement_to_its_last(make: Make) -> None:
+    space = Space(name="s", family="none", parameters=[Parameter("x", (0,))], limits={})
+    rows = [
+        make(0, m, 1.0, config=space.at(0), timestamp=f"2026-11-20T12:0{minute}:00+00:00")
+        for m, minute in ((8, 1), (16, 4))
+    ]
+    storage = optuna.create_study(sampler=RandomSampler(space))
+    study = TuningStudy(storage, 2, ("none",), lambda config: "none")
+    session = MeasurementSession(ScriptedRunner(CPU, rows), TIME, rows)
+    problems = [build_problem(8), build_problem(16)]
+
+    learnt = learn_history(study, group_trials(rows), problems, session)
+
+    assert learnt[0].duration == timedelta(minutes=3)
