@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from mltune.measurement import Measurement
+from mltune.measurement import Measurement, Status
 from mltune.run.run_info import TIME
 from mltune.runner.live import REFERENCE_SECONDS
+from mltune.tuning import final_rounds
 from mltune.tuning.final_rounds import FinalRounds, contenders
 from mltune.tuning.final_selection import choose
 from mltune.tuning.session import MeasurementSession
@@ -35,6 +36,54 @@ def test_they_stay_the_same_when_the_rounds_are_resumed(make: Make) -> None:
     assert resumed.worth(searched[-1]) != first.worth(searched[-1])
     assert trials[10] in contenders(trials, first)
     assert contenders(trials, resumed) == contenders(trials, first)
+
+
+def rounds_of(
+    searched: list[Measurement], answers: list[Measurement], sleeps: list[float] | None = None
+) -> list[Measurement]:
+    """What is measured on one size, with many rounds."""
+    session = MeasurementSession(ScriptedRunner(CPU, answers), TIME, searched * 20)
+    rows: list[Measurement] = []
+
+    def add(row: Measurement) -> Measurement:
+        rows.append(row)
+        return row
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(final_rounds, "_MOST_ROUNDS", 5)
+        patched.setattr(final_rounds.time, "sleep", [].append if sleeps is None else sleeps.append)
+        FinalRounds(session, group_trials(searched), [], add).run(
+            [searched[0].problem], lambda progress: None
+        )
+    return rows
+
+
+def test_disturbed_rounds_are_repeated_and_the_last_one_counts_if_no_other_does(
+    make: Make,
+) -> None:
+    def row(seconds: float, reference: float) -> Measurement:
+        return make(0, 8, seconds, observed=((REFERENCE_SECONDS, reference),))
+
+    quiet, loud = row(1.0, 1e-5), row(2.0, 2e-5)
+    sleeps: list[float] = []
+
+    def phases(*answers: Measurement) -> str:
+        return "".join(row.phase.value[0] for row in rounds_of([quiet], [*answers], sleeps))
+
+    assert phases(quiet) == "fff"
+    assert not sleeps
+    assert phases(loud, quiet) == "dfff"
+    assert len(sleeps) == 1
+    assert phases(loud) == "ddddf"
+    assert phases(quiet, loud) == "fdddd"
+
+
+def test_a_leader_far_behind_has_one_round_and_one_that_fails_no_further_one(make: Make) -> None:
+    searched = [make(0, 8, 1.0), make(1, 8, 3.0)]
+    wrong = make(0, 8, Status.WRONG_RESULT)
+
+    assert [row.trial for row in rounds_of(searched, [*searched, searched[0]])] == [0, 1, 0, 0]
+    assert [row.trial for row in rounds_of(searched[:1], [searched[0], wrong])] == [0, 0]
 
 
 def test_a_leader_that_was_much_faster_in_its_trial_is_not_judged_by_one_round(make: Make) -> None:
