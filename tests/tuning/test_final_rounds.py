@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 
 import pytest
@@ -51,7 +52,7 @@ def rounds_of(
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(final_rounds, "_MOST_ROUNDS", 5)
-        patched.setattr(final_rounds.time, "sleep", [].append if sleeps is None else sleeps.append)
+        patched.setattr(time, "sleep", [].append if sleeps is None else sleeps.append)
         FinalRounds(session, group_trials(searched), [], add).run(
             [searched[0].problem], lambda progress: None
         )
