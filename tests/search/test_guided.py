@@ -16,7 +16,7 @@ from mltune.measurement.recording import Point, Recording
 from mltune.search import surrogate
 from mltune.search.candidates import Candidates, CandidateSource
 from mltune.search.encoding import Encoding
-from mltune.search.forecast import Posterior
+from mltune.search.forecast import Forecast, Posterior
 from mltune.search.gaussian_process import GaussianProcess, fit
 from mltune.search.guided import GuidedSampler
 from mltune.search.incumbents import Incumbents
@@ -231,21 +231,38 @@ def test_answers_from_elsewhere_bring_no_more_fits(monkeypatch: pytest.MonkeyPat
     assert len(fits) - count <= count
 
 
+def without_answers(ranks: list[int]) -> GaussianProcess:
+    """A model of candidates that have these ranks along every parameter."""
+    encoding = Encoding(SPACE)
+    none = np.zeros((0, encoding.width), dtype=np.int64)
+    hyper = fit(encoding, none, np.zeros((0, 1)), np.zeros((0, 0)), variance=1.0, length=2.0)
+    candidates = np.repeat(np.array(ranks)[:, None], encoding.width, axis=1)
+    return GaussianProcess(encoding, hyper, candidates, np.zeros((len(ranks), 0)))
+
+
+def test_the_gain_of_candidates_that_are_alike_counts_once() -> None:
+    process = without_answers([0, 0, 1])
+    mean, deviation = process.predict(np.zeros((0, 1)))
+    ones = np.ones(1, dtype=np.float32)
+    posterior = Posterior(process, mean, deviation, 0.5 * ones, 3 * ones)
+    alone = float(posterior.gains[0, 0])
+
+    gains = [float(posterior.together(those)[0]) for those in ([0], [0, 1], [0, 2])]
+
+    assert gains[0] == pytest.approx(alone, rel=0.2)
+    assert gains[1] == pytest.approx(alone, rel=0.2)
+    assert 1.2 * alone < gains[2] < 2 * alone
+    candidates: Any = None
+    nothing = Forecast.of(candidates, [posterior], np.array([True]))
+    assert not nothing.gains.any()
+    assert not nothing.together([0, 2]).any()
+
+
 def test_an_outstanding_best_answer_leaves_the_choice_to_the_means() -> None:
     known, unknown = (0.0, 0.3), (1.5, 0.6)  # mean and deviation, in units of the model
     mean, deviation = np.array([known, unknown], dtype=np.float32).T
     best, ones = np.array([-3.0], dtype=np.float32), np.ones(1, dtype=np.float32)
-    encoding = Encoding(SPACE)
-    hyper = fit(
-        encoding,
-        np.zeros((0, encoding.width), dtype=np.int64),
-        np.zeros((0, 1)),
-        np.zeros((0, 0)),
-        variance=1.0,
-        length=2.0,
-    )
-    ranks = np.zeros((2, encoding.width), dtype=np.int64)
-    process = GaussianProcess(encoding, hyper, ranks, np.zeros((2, 0)))
+    process = without_answers([0, 0])
     posterior = Posterior(process, mean[None], deviation, best, ones)
     free = np.ones(2, dtype=np.bool_)
     assert int(np.argmax(posterior.gains[0])) == 1
