@@ -13,12 +13,21 @@ def test_times_have_the_unit_that_fits(value: float, text: str) -> None:
 
 def test_numbers_are_short() -> None:
     assert [number(v) for v in (0.0, 0.1234, 51234.6, 2e-7)] == ["0", "0.123", "51,235", "2.0e-07"]
-    assert (percent(0.034), percent(0.5), byte_size(49152)) == ("3.4 %", "50 %", "48 KiB")
+    assert [number(v) for v in (999.4, 999.6, -51234.0, 1.5e-4)] == [
+        "999", "1,000", "-51,234", "0.00015",
+    ]  # fmt: skip
+    assert [percent(share) for share in (0.0005, 0.001, 0.034, 0.1, 0.5)] == [
+        "0.05 %", "0.1 %", "3.4 %", "10 %", "50 %",
+    ]  # fmt: skip
+    assert byte_size(49152) == "48 KiB"
 
 
 def test_ticks_are_round_and_within_the_ends() -> None:
     assert round_ticks(0, 10) == [0, 2, 4, 6, 8, 10]
+    assert round_ticks(93, 101) == [94, 96, 98, 100]
     assert log_ticks(0.9, 110) == [1, 2, 5, 10, 20, 50, 100]
+    assert log_ticks(1, 1000) == [1, 3, 10, 30, 100, 300, 1000]
+    assert log_ticks(1, 1e7) == [10.0**power for power in range(8)][::2]
     assert log_ticks(1.1, 1.2) == [1.1]
     assert 1 <= len(log_ticks(1e-9, 1e3)) <= 7
 
@@ -30,3 +39,8 @@ def test_an_axis_has_a_place_for_every_value(values: list[float], log: bool) -> 
 
     assert all(0 <= axis.place(value) <= 1 for value in values)
     assert axis.ticks()
+
+
+def test_the_middle_of_a_log_axis_is_the_geometric_mean_and_a_linear_one_begins_at_zero() -> None:
+    assert Axis.around("a", [2.0, 50.0], log=True).place(10.0) == pytest.approx(0.5)
+    assert Axis.around("a", [2.0, 50.0]).place(10.0) == pytest.approx(10 / 52.5)
