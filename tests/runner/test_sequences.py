@@ -106,9 +106,9 @@ def test_long_kernels_and_those_with_cold_caches_are_timed_alone(
 
 
 def test_the_first_sequences_of_a_kernel_do_not_count_until_they_are_steady() -> None:
-    gpu = FakeGpu(lambda number: 2e-5 if number < 5 else 1e-5)
+    gpu = FakeGpu(lambda number: 5e-6 * 1.05 ** max(0, 40 - number))
 
-    assert sample(gpu.launch, PLAN, sequences=gpu.clock()) == pytest.approx((1.025e-5,) * 7, 1e-3)
+    assert sample(gpu.launch, PLAN, sequences=gpu.clock()) == pytest.approx((5.125e-6,) * 7, 1e-3)
 
 
 def test_a_device_that_was_idle_is_warmed_up_for_longer() -> None:
@@ -130,7 +130,8 @@ def test_samples_are_taken_again_if_the_host_was_slower_than_the_hold(
 
     sample(gpu.launch, PLAN, sequences=gpu.clock())
 
-    assert gpu.holds[1] > 0.01 > gpu.holds[0]
+    # The second time the device is held 1.3 times as long as the host took before.
+    assert gpu.holds[:2] == pytest.approx([1.7e-4, 1.3 * 0.01], rel=1e-2)
     assert len(gpu.batches) == 2 + 2 + 7
 
 
@@ -153,10 +154,24 @@ def test_a_clear_loser_gets_few_samples() -> None:
     gpu = FakeGpu(lambda _: 8e-6)
 
     seconds = sample(
-        gpu.launch, SamplingPlan(samples=7, give_up_above=7e-6), sequences=gpu.clock()
+        gpu.launch,
+        SamplingPlan(samples=7, give_up_above=7e-6),
+        launch_checked=gpu.launch_checked,
+        sequences=gpu.clock(),
     )
 
     assert len(seconds) == 3
+    assert not gpu.checked
+
+
+def test_sequences_begin_at_the_end_of_one_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mltune.runner.sequences.time.perf_counter", lambda: 0.0)
+    gpu = FakeGpu(lambda _: 8e-6)
+
+    sample(gpu.launch, PLAN, sequences=gpu.clock())
+
+    assert gpu.batches == [8, 8, *[10] * 7]
+    assert gpu.launches == 1 + (1 + 2 * 8) + (1 + 7 * 10)
 
 
 def test_times_that_cannot_be_are_refused() -> None:
