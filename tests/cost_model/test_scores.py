@@ -19,6 +19,7 @@ def test_a_reversed_prediction_shows_what_it_costs() -> None:
     scores = score(GROUPS, -MEASURED, MEASURED)
 
     assert scores.spearman == pytest.approx(-1)
+    assert scores.rmse_log == pytest.approx(2 * np.mean(MEASURED**2) ** 0.5)
     assert scores.top_1 == pytest.approx((1 / 6 * 1 / 2) ** 0.5)
     assert scores.top_5 == pytest.approx((1 / 2 * 1) ** 0.5)
 

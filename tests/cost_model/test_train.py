@@ -29,6 +29,19 @@ def test_sizes_it_has_not_seen_are_predicted_and_ranked(model: BoostedModel) -> 
     assert model.scores.rmse_log < 0.4
 
 
+@pytest.mark.long
+def test_scores_are_of_sizes_that_the_trees_have_not_seen(
+    make_rows: MakeRows, device: DeviceInfo
+) -> None:
+    rng = np.random.default_rng(0)
+    noise = [replace(row, seconds=(float(rng.uniform(1, 9)),)) for row in make_rows(20, 4)]
+
+    scores = fit(noise, device, folds=2).scores
+
+    assert scores is not None
+    assert abs(scores.spearman) < 0.3
+
+
 @pytest.mark.parametrize(("configs", "sizes"), [(1, 1), (1, 3), (5, 1), (3, 2)])
 def test_very_little_data_is_enough(
     make_rows: MakeRows, device: DeviceInfo, configs: int, sizes: int
