@@ -1,11 +1,12 @@
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from mltune.distil import Size, TimeTable
-from mltune.distil.fit import Settings, Shape, fit, folds, grow
+from mltune.distil.fit import Settings, Shape, best_shape, fit, folds, grow
 from mltune.selector import (
     FEATURES,
     INT64_MAX,
@@ -92,6 +93,16 @@ def test_near_ties_do_not_grow_a_tree() -> None:
     )
 
     assert fit(tied, Settings()).tree == Leaf(0)
+
+
+def test_the_loss_of_a_shape_is_that_on_sizes_that_its_trees_have_not_seen() -> None:
+    rng = np.random.default_rng(0)
+    table = two_sided(list(range(1, 21)), list(range(21, 41)))
+    noise = replace(table, seconds=np.exp(rng.normal(0, 0.3, (40, 2))))
+
+    _, loss = best_shape(noise, Settings(), (FEATURES,))
+
+    assert loss > 0.5 * noise.log_ratios.mean(axis=1).sum()
 
 
 def test_the_depth_is_kept(make_table: MakeTable) -> None:

@@ -163,6 +163,20 @@ def test_a_sample_of_more_than_all_is_all() -> None:
     assert set(space.sample(np.random.default_rng(0), 10**6)) == set(space)
 
 
+def test_products_beyond_64_bits_do_not_wrap_around() -> None:
+    space = Space(
+        name="large",
+        family="none",
+        parameters=[Parameter(name, (1, 2**33, 2**40)) for name in ("x", "y")],
+        constraints=[Constraint("small", "x >= 1"), Constraint("large", "x * y <= 8589934592")],
+        limits={},
+    )
+
+    assert {(config["x"], config["y"]) for config in space} == {
+        (1, 1), (1, 2**33), (2**33, 1),
+    }  # fmt: skip
+
+
 def test_derived_values() -> None:
     config = Config.of({"x": 3, "word": "a", "y": 4, "z": 0})
 
