@@ -48,6 +48,12 @@ def test_without_a_kernel_for_all_sizes_the_first_is_right_on_most() -> None:
     assert cover(table(times), tolerance=0.02, max_kernels=9) == (0, 1)
 
 
+def test_of_kernels_that_cover_as_much_the_faster_one_is_added() -> None:
+    times = [[1.0, 5.0, 9.0, 3.0], [9.0, 9.0, 1.0, 1.01]]
+
+    assert cover(table(times), tolerance=0.02, max_kernels=3, given=(0, 1)) == (0, 1, 2)
+
+
 def test_a_kernel_that_later_ones_made_superfluous_is_dropped() -> None:
     # Greedy takes 0, which is good everywhere, then the compromise 1, then 2 and 3, which make 1
     # useless.
