@@ -37,6 +37,19 @@ def test_two_kernels_that_are_each_faster_somewhere_share_a_leaf() -> None:
     assert lost.sum() == 0
 
 
+def test_of_many_kernels_the_one_that_helps_the_best_is_its_partner() -> None:
+    costs = np.full((SIZES, 12), 0.5)
+    is_rare = np.arange(SIZES) % 10 == 0
+    costs[:, 7], costs[:, 3], costs[:, 11] = is_rare, ~is_rare, 2.0
+    logs = np.zeros((SIZES, 12), dtype=np.float32)
+    logs[:, 7] = is_rare
+
+    leaf = best_pair(costs, logs)
+
+    assert leaf is not None
+    assert set(leaf.kernels) == {3, 7}
+
+
 def test_a_leaf_has_one_kernel_where_no_pair_saves_or_sizes_are_few() -> None:
     logs = np.zeros((SIZES, 2), dtype=np.float32)
     always = np.tile([0.0, 1.0], (SIZES, 1))
