@@ -14,6 +14,7 @@ from mltune.runner.spot_checks import SpotChecks
 from mltune.runner.workspace import Workspace
 
 MakeKernel = Callable[..., Kernel]
+SGEMM = gemm(Precision.SINGLE)
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +27,18 @@ def program(device: Device, naive_kernel: MakeKernel) -> Program:
     return device.build(naive_kernel())
 
 
-@pytest.fixture(params=[0.0, 0.5], ids=["beta 0", "beta 0.5"])
+@pytest.fixture(
+    params=[
+        gemm_problem(SGEMM, 48, 40, 9),
+        gemm_problem(SGEMM, 48, 40, 9, beta=0.5),
+        gemm_problem(SGEMM, 48, 40, 9, beta=-0.9, offset_c=500, ldc=50),
+        gemm_problem(SGEMM, 1, 1, 9),
+        gemm_problem(SGEMM, 3, 1, 9, beta=0.5),
+    ],
+    ids=["beta 0", "beta 0.5", "offset", "one element", "few elements"],
+)
 def workspace(request: pytest.FixtureRequest, device: Device, program: Program) -> Workspace:
-    problem = gemm_problem(gemm(Precision.SINGLE), 48, 40, 9, beta=request.param)
+    problem = request.param
     workspace = Workspace.make(device, problem.canonical(), 0, is_timed=True)
     workspace.restore()
     workspace.launch(program)
