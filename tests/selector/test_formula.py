@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mltune.errors import UsageError
-from mltune.selector import INT64_MAX, TimeFormula, Waves, padding, work_limit
+from mltune.selector import INT64_MAX, Leaf, Rule, TimeFormula, Waves, padding, work_limit
 from mltune.selector.formula import MOST_EXTENT, fastest, has_times
 
 EXTENTS = st.integers(1, 512)
@@ -53,6 +53,13 @@ def test_the_least_time_wins_and_the_first_of_equals() -> None:
 
     assert fastest(formulas, 4, 8, 1) == 3
     assert fastest(formulas, 4 * 9, 8, 1) == 1
+
+
+def test_kernels_up_to_a_fifth_slower_than_the_best_are_likely_the_best_first() -> None:
+    rule = Rule(Leaf(0), tuple(formula(launch=time) for time in (1300, 1200, 1000, 1201)))
+
+    assert rule.likely(4, 8, 1) == (2, 1)
+    assert rule.likely(2**40, 8, 1) == ()
 
 
 @given(

@@ -116,6 +116,13 @@ def test_features_are_whole_saturating_and_complete() -> None:
     assert values["mn"] == values["mnk"] == INT64_MAX
     assert values["mk"] == 7 * 10**12
     assert values["k_per_m"] == 0
+    assert features(200, 30, 700, 2) == {
+        "m": 200, "n": 30, "k": 700, "batch": 2,
+        "mn": 6000, "mk": 140_000, "nk": 21_000, "mnk": 4_200_000,
+        "m_per_n": 6, "n_per_m": 0, "k_per_m": 3, "k_per_n": 23,
+    }  # fmt: skip
+    assert features(-3, 0, 5) == features(0, 0, 5, 1)
+    assert [features(0, 0, 5)[name] for name in ("k_per_m", "k_per_n")] == [5, 5]
 
 
 def test_a_tile_is_asked_whether_it_fits_without_a_rim() -> None:

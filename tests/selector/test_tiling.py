@@ -29,6 +29,9 @@ def test_of_nothing_is_nothing() -> None:
 
 def test_extents_are_capped() -> None:
     assert feature_value(features(2**62, 2**62, 1, 2**62), "tiles_1x1") == CAP**3
+    for size in ((2**62, 7, 1, 3), (7, 2**62, 1, 3), (7, 3, 1, 2**62)):
+        assert feature_value(features(*size), "tiles_1x1") == CAP * 21
+        assert feature_value(features(*size), "used_1x1_1") == 1024 * CAP * 21 // (CAP * 21 + 1)
 
 
 @pytest.mark.parametrize("kind", ["tiles", "waves", "idle", "used"])
