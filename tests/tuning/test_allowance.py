@@ -74,6 +74,38 @@ def test_further_sizes_get_their_share_of_the_time(make: Make) -> None:
     assert allowance.next([OTHERS[0]]) == OTHERS[2]  # the next one is far larger than any before
 
 
+def test_sizes_that_are_handed_out_take_time_that_others_lack(make: Make) -> None:
+    allowance = Allowance(SEARCHED, OTHERS, 0.05, history(make))
+
+    assert allowance.left == pytest.approx(30 / 19)  # and each size takes a second
+    assert allowance.next() == OTHERS[0]
+    assert allowance.next([OTHERS[0]]) is None
+
+
+def test_a_size_is_measured_again_if_there_is_time_for_all_its_rounds(make: Make) -> None:
+    rows = [*history(make), make(0, 24, 1.0, Phase.FINAL, timestamp=at(32 + 4))]
+    allowance = Allowance(SEARCHED, OTHERS, 0.25, rows)
+
+    assert allowance.left == pytest.approx(10 - 4)
+    assert allowance.has_time_again(OTHERS[0], 1)
+    assert not allowance.has_time_again(OTHERS[0], 2)
+
+
+def test_disturbed_measurements_take_time_of_the_search_until_the_leaders_are_timed(
+    make: Make,
+) -> None:
+    searched = [make(0, 8, 1.0, timestamp=at(second)) for second in (0, 30)]
+    searched.append(make(0, 8, 1.0, Phase.DISTURBED, timestamp=at(45)))
+    timed = [
+        make(0, 8, 1.0, Phase.FINAL, timestamp=at(46)),
+        make(0, 24, 1.0, Phase.DISTURBED, timestamp=at(48)),
+    ]
+    allowance = Allowance(SEARCHED, OTHERS, 0.25, [*searched, *timed])
+
+    assert (allowance.total, allowance.left) == pytest.approx((15, 15 - 2))
+    assert allowance.begun == (OTHERS[0],)
+
+
 def test_with_an_end_further_sizes_have_all_the_time_until_then(make: Make) -> None:
     allowance = Allowance(SEARCHED, OTHERS, 0.25, history(make), time.monotonic() + 100)
 
