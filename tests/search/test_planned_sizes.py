@@ -7,7 +7,7 @@ import pytest
 
 from mltune.search.guided import GuidedSampler
 from mltune.search.planned_sizes import PlannedSizesPruner
-from mltune.search.sampler import SIZES
+from mltune.search.sampler import BEST, SIZES
 from mltune.space.config import Config
 from mltune.space.parameter import Parameter
 from mltune.space.space import Space
@@ -64,5 +64,32 @@ def test_what_was_planned_has_to_be_timed(
         trial.set_user_attr(SIZES, planned)
     for size in timed:
         trial.report(1.0, size)
+
+    assert trial.should_prune() is ends
+
+
+@pytest.mark.parametrize(
+    ("best", "seconds", "ends"),
+    [
+        ((1.0, 2.0, 4.0), 6.9, False),
+        ((1.0, 2.0, 4.0), 7.1, True),
+        ((), 6.9, False),  # then the best of the earlier trials count, which are the same
+        ((), 7.1, True),
+        ((1.0, 2.0), 99.0, False),
+    ],
+)
+def test_a_trial_ends_before_it_takes_three_times_as_long_as_the_best_configs(
+    best: tuple[float, ...], seconds: float, ends: bool
+) -> None:
+    study = optuna.create_study(pruner=PlannedSizesPruner())
+    for values in ((1.0, 9.0, 4.0), (3.0, 2.0, 9.0)):
+        earlier = study.ask()
+        for size, value in enumerate(values):
+            earlier.report(value, size)
+        study.tell(earlier, 1.0)
+    trial = study.ask()
+    trial.set_user_attr(SIZES, (0, 1, 2))
+    trial.set_user_attr(BEST, best)
+    trial.report(seconds, 0)  # on the next size it would take twice as long again
 
     assert trial.should_prune() is ends
