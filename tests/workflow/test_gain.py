@@ -118,6 +118,9 @@ def test_disturbed_samples_give_no_ratio() -> None:
     found = read_comparison(bench_document(["clblast: lost"]), [LARGE], ("clblast", "numpy"))
 
     assert found == Comparing(reason="other work disturbed the samples")
+    document = bench_document([])
+    document["sizes"][0]["disturbed"] = ["numpy: lost"]
+    assert not read_comparison(document, [SMALL, LARGE], ("clblast", "numpy")).libraries
 
 
 def test_absent_libraries_are_named_where_there_is_no_other() -> None:

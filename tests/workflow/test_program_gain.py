@@ -45,6 +45,18 @@ def test_medians_times_calls_are_added_up() -> None:
     }
 
 
+def test_problem_types_have_a_mean_each() -> None:
+    ours, theirs = contestant([1.0], [1.0]), contestant([7.0], [7.0])
+    other = {"sizes": [size([8, 8, 8], mltune=ours, clblast=theirs)]}
+
+    (clblast,) = compared({"sgemm_nn": document(), "sgemm_nt": other}, {}, ("clblast",))
+
+    assert clblast.to_json()["problems"] == {
+        "sgemm_nn": {"sizes": 2, "geomean": pytest.approx(6**0.5)},
+        "sgemm_nt": {"sizes": 1, "geomean": pytest.approx(7)},
+    }
+
+
 def test_equal_samples_leave_no_doubt_and_others_do() -> None:
     def one(*tuned: float) -> Against:
         sizes = [
@@ -53,6 +65,8 @@ def test_equal_samples_leave_no_doubt_and_others_do() -> None:
         return Against.of("clblast", "kernel", sizes)
 
     assert (one(2.0, 2.0).low, one(2.0, 2.0).high) == (2.0, 2.0)
+    outlier = one(*[2.0] * 19, 1000.0)
+    assert (outlier.low, outlier.high) == (2.0, 2.0)
     wide = one(1.0, 2.0, 4.0)
     assert wide.low < wide.ratio < wide.high
     assert wide.to_json()["interval"] == [wide.low, wide.high]

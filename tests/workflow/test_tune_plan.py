@@ -8,10 +8,16 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import UsageError
-from mltune.problem import Size, gemm
+from mltune.problem import Contraction, Size, gemm, gemm_problem
 from mltune.problem.calls import Calls
 from mltune.problem.precision import Precision
-from mltune.workflow.tune_plan import MOST_SIZES, LeftOut, plan_of_calls, plan_of_types
+from mltune.workflow.tune_plan import (
+    MOST_SIZES,
+    LeftOut,
+    expected_seconds,
+    plan_of_calls,
+    plan_of_types,
+)
 from mltune.workflow.tune_state import (
     STATE_NAME,
     Searched,
@@ -44,11 +50,23 @@ def test_a_fifth_of_the_time_is_shared_evenly_and_the_rest_by_seconds() -> None:
 
 
 def test_without_all_seconds_the_work_of_the_calls_is_the_cost() -> None:
-    calls = [call(512, 10, 1.0), call(512, 30, None, NT)]
+    calls = [call(512, 24, 1.0), call(1024, 9, None, NT)]
 
     parts, _ = plan_of_calls(calls, CPU, SPACES)
 
     assert [part.share for part in parts] == pytest.approx([0.1 + 0.8 * 0.75, 0.1 + 0.8 * 0.25])
+
+
+def test_a_product_takes_as_long_as_its_work_or_its_bytes() -> None:
+    def seconds(of: Contraction, *extents: int) -> float:
+        return expected_seconds(gemm_problem(of, *extents), CPU)
+
+    cube = seconds(NN, 1024, 1024, 1024)
+    assert seconds(NN, 2048, 1024, 1024) == pytest.approx(2 * cube)
+    assert seconds(DOUBLE, 1024, 1024, 1024) == pytest.approx(2 * cube)
+    outer = seconds(NN, 1024, 1024, 1)
+    assert seconds(NN, 1024, 1024, 2) == pytest.approx(outer, rel=0.01)
+    assert cube / 1024 < outer < cube
 
 
 def test_the_most_costly_sizes_are_searched_on() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from mltune.problem.precision import Precision
 from mltune.workflow.tune import plan_lines
 from mltune.workflow.tune_plan import Part
 from mltune.workflow.tune_result import TuneResult, Written
-from mltune.workflow.tune_state import TuneState
+from mltune.workflow.tune_state import Searched, TuneState
 from tests.devices import CPU
 
 STATE = TuneState(
@@ -79,6 +80,19 @@ def test_each_language_has_one_command() -> None:
         "pip install tuned/library/python/*/",
         "ls tuned/library/rust/sgemm_nn",
     ]
+
+
+def test_the_gain_of_more_trials_is_weighted_by_the_shares_of_the_problem_types() -> None:
+    parts = (replace(STATE.parts[0], share=0.75), replace(STATE.parts[1], share=0.25))
+
+    def gain(*of_each: float | None) -> float | None:
+        searched = tuple(Searched(ahead_gain=each) for each in of_each)
+        state = replace(STATE, parts=parts, searched=searched)
+        return TuneResult(folder=Path("tuned"), state=state, device=CPU).ahead_gain
+
+    assert gain(0.08, 0.04) == pytest.approx(0.07)
+    assert gain(None, 0.04) == pytest.approx(0.04)
+    assert gain(None, None) is None
 
 
 def test_a_notebook_shows_one_line() -> None:
