@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import math
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +48,13 @@ def test_each_size_is_predicted_once_whatever_the_number_of_cores(
         row.median for row in rows if row.median is not None
     )
     assert len(model.bias) == len({row.problem for row in rows if row.median is not None})
+    errors = [math.log(predicted / measured) for measured, predicted in model.calibration]
+    assert model.rmse_log == pytest.approx(math.hypot(*errors) / len(errors) ** 0.5)
+    assert math.hypot(*errors) < 0.5 * len(errors) ** 0.5
+    counts = Counter(row.problem.label for row in rows if row.median is not None)
+    assert math.fsum(counts[label] * math.log(bias) for label, bias in model.bias) == (
+        pytest.approx(math.fsum(errors))
+    )
     shares = [share for _, share in model.importance]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > 0
@@ -60,3 +70,22 @@ def test_one_size_tells_importance_and_no_error(
     assert isinstance(model, Model)
     assert (model.calibration, model.bias, model.rmse_log) == ((), (), None)
     assert model.importance
+
+
+def test_the_parameter_that_decides_the_times_is_the_most_important(
+    shipped: tuple[RunInfo, list[Measurement]],
+) -> None:
+    info, rows = shipped
+    made_up = [
+        replace(row, seconds=(1e-6 * row.config.int("depth_u"),))
+        for row in rows
+        if row.problem == rows[0].problem and row.seconds
+    ]
+
+    model = learn(made_up, info.device, ignore_progress)
+
+    assert isinstance(model, Model)
+    (first, most), (_, second) = model.importance[:2]
+    assert first == "depth_u"
+    assert most > 0.3
+    assert second < most / 5
