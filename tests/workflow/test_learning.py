@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mltune.cost_model import train
@@ -89,3 +90,17 @@ def test_the_parameter_that_decides_the_times_is_the_most_important(
     assert first == "depth_u"
     assert most > 0.3
     assert second < most / 5
+
+
+def test_errors_are_those_on_sizes_that_the_model_has_not_seen(
+    shipped: tuple[RunInfo, list[Measurement]],
+) -> None:
+    info, rows = shipped
+    rng = np.random.default_rng(0)
+    noise = [replace(row, seconds=(rng.uniform(1, 9),)) for row in rows[:200] if row.seconds]
+
+    model = learn(noise, info.device, ignore_progress)
+
+    assert isinstance(model, Model)
+    assert model.rmse_log is not None
+    assert model.rmse_log > np.std([np.log(row.seconds) for row in noise])
