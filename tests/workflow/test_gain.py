@@ -12,6 +12,7 @@ import pytest
 from mltune.measurement import Measurement, Phase, Status
 from mltune.run.run_info import RunInfo
 from mltune.runner.live import REFERENCE_SECONDS
+from mltune.runner.roofline import roofline_seconds
 from mltune.space.config import Config
 from mltune.workflow.comparing import Beside, Comparing, compare_with_installed, read_comparison
 from mltune.workflow.gain import Gain, default_seconds
@@ -69,6 +70,26 @@ def test_words_and_json_say_the_same() -> None:
     assert document["against"] == {"clblast": {"speed": 4.0, "clock": "kernel", "sizes": 2}}
     assert gain.size_to_json(LARGE)["over_default"] == pytest.approx(3)
     assert gain.size_to_json(LARGE)["against"] == {"clblast": 8.0}
+    for row in BEST:
+        share, median = gain.size_to_json(row.problem)["of_roofline"], row.median
+        assert median is not None
+        assert share * median == pytest.approx(roofline_seconds(row.problem, H200))
+
+
+def test_means_name_their_sizes_and_their_clock() -> None:
+    beside = Beside("numpy", "call", {SMALL: 2.0})
+
+    some = Gain.of(BEST, {SMALL: 16e-6, LARGE: 16e-6}, CPU, Comparing((beside,)))
+    one = Gain.of(BEST[:1], {SMALL: 16e-6}, CPU, Comparing((beside,)))
+
+    assert some.words == (
+        "gained: 1.41 times the default kernel, 2.00 times numpy's BLAS by call time "
+        "(geometric means of 1 to 2 sizes)"
+    )
+    assert some.size_to_json(LARGE)["against"] == {}
+    assert one.words == (
+        "gained: 2.00 times the default kernel, 2.00 times numpy's BLAS by call time (one size)"
+    )
 
 
 def test_what_is_not_known_is_said_and_has_no_figure() -> None:
