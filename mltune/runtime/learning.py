@@ -339,17 +339,16 @@ class Learner:
             if for_a_try:
                 self._spare_seconds -= seconds
 
-    def fails(self, device: str, size: Size, number: int) -> bool:
-        """Stop trying a kernel that could not be started; False if it is the last one."""
+    def fails(self, device: str, size: Size, number: int) -> None:
+        """Stop trying a kernel that could not be started, unless it is the chosen one."""
         with self._lock:
             trial = self._trials.get((device, size))
             if trial is None or number == trial.candidates[0].number:
-                return False
+                return
             if (each := trial.of(number)) is not None:
                 each.is_out = True
                 each.seconds.clear()
             trial.best = trial.candidates[0].number
-            return True
 
     def lacks(self, device: str, size: Size, numbers: Collection[int]) -> None:
         """Try only other kernels than these, which the device cannot use, if there are others."""

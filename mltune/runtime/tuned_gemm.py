@@ -436,9 +436,13 @@ def _learning(
     try:
         done = enqueue(kernel=use.number)
     except (cl.Error, KernelError) as error:
-        if not learner.fails(device, size, use.number) or has_begun(error):
+        if not use.is_try:
             raise
-        return enqueue()
+        instead = None if has_begun(error) else enqueue()  # raises if the call is wrong
+        learner.fails(device, size, use.number)
+        if instead is None:
+            raise
+        return instead
     if builds:
         learner.built(time.perf_counter() - begin, for_a_try=use.is_try)
     elif use.is_try:

@@ -5,6 +5,7 @@
    The library learns in FILE. Kernels, named by their last pass, seem to take the times given, or
    1000. Those that are chosen for sizes nearby are built before, unless COLD is in the environment.
    With NO_TIMES there the queue has no profiling. A pass that FAILS names there is not launched.
+   With WRONG there a call that waits for an event of another context comes before each call.
    To be linked with --wrap=NAME for clEnqueueNDRangeKernel, clGetEventProfilingInfo, rename, which must
    find FILE locked, and clock, which stands still. */
 
@@ -131,6 +132,7 @@ int main(int argc, char **argv)
     cl_context context;
     cl_command_queue queue;
     cl_mem memory;
+    cl_event wrong = NULL;
     size_t i;
     int status, call;
 
@@ -145,6 +147,12 @@ int main(int argc, char **argv)
     if (getenv("COLD") == NULL && build_nearby(context, queue, m, n, k) != 0)
         return EXIT_FAILURE;
     num_seen = 0;
+    if (getenv("WRONG") != NULL) {
+        const cl_context other = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+
+        wrong = clCreateUserEvent(other, NULL);
+        clReleaseContext(other);
+    }
     fails = getenv("FAILS");
     status = mltune_learn(argv[1]);
     for (i = 0; i < size; ++i)
@@ -155,6 +163,10 @@ int main(int argc, char **argv)
     for (call = 0; call < calls && status == 0; ++call) {
         cl_event event;
 
+        if (wrong != NULL &&
+            mltune_sgemm('c', 'n', 'n', m, n, k, 1, memory, 0, m, memory, m * k, k, 0, memory,
+                         m * k + k * n, m, queue, 1, &wrong, NULL) != -CL_INVALID_CONTEXT)
+            puts("not refused");
         status = mltune_sgemm('c', 'n', 'n', m, n, k, 1, memory, 0, m, memory, m * k, k, 0, memory,
                               m * k + k * n, m, queue, 0, NULL, call % 2 ? &event : NULL);
         clFinish(queue);
@@ -166,6 +178,8 @@ int main(int argc, char **argv)
     for (i = (size_t)(m * k + k * n); i < size && status != -1; ++i)
         status |= numbers[i] < (float)k || numbers[i] > (float)k;
     mltune_release();
+    if (wrong != NULL)
+        clReleaseEvent(wrong);
     clReleaseMemObject(memory);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);

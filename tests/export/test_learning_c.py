@@ -268,6 +268,15 @@ def test_a_kernel_that_fails_before_it_begins_is_replaced_and_dropped(
     assert set(used) == {"A"}
 
 
+def test_a_wrong_call_drops_no_kernel(
+    program: Path, library: Library, path: Path, opencl_environment: dict[str, str]
+) -> None:
+    used = called(program, library, path, opencl_environment | {"WRONG": "1"}, 60, {"B": 800})
+
+    assert set(used) == {"A", "B"}
+    assert rows(path)[0]["kernel"] == library.kernels[1].name
+
+
 def test_where_the_chosen_kernel_does_not_build_the_others_are_tried(
     build: Callable[[Library], Path],
     library: Library,

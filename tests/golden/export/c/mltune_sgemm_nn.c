@@ -1610,8 +1610,9 @@ static void drop_chosen(lesson *of)
     of->best = of->tried[0].number;
 }
 
-/* Keep the events of a launch until they have its time; drop a kernel that was not launched. */
-static void watch(const use *used, cl_int status, cl_event *events, double seconds)
+/* Keep the events of a launch until they have its time. Drop a kernel that was not launched, unless no
+   other one was launched in its place: then the call was wrong. */
+static void watch(const use *used, cl_int status, int begun, cl_event *events, double seconds)
 {
     lesson *const of = used->of;
     int i;
@@ -1631,7 +1632,7 @@ static void watch(const use *used, cl_int status, cl_event *events, double secon
             break;
         }
         if (status != CL_SUCCESS) {
-            each->is_out |= i > 0;
+            each->is_out |= i > 0 && begun;
         } else if (!used->builds && !each->is_running && each->num_known < most_tries) {
             each->is_running = 1;
             memcpy(each->running, events, sizeof each->running);
@@ -1650,7 +1651,8 @@ static cl_int launch_best(const type *of, const mltune_sgemm_nn_problem *problem
     cl_event events[2] = {NULL, NULL};
     use used = {0, 0, 0, NULL};
     clock_t begun = 0;
-    cl_int status;
+    double seconds = 0;
+    cl_int status, first;
     int i;
 
     used.number = chosen;
@@ -1658,14 +1660,16 @@ static cl_int launch_best(const type *of, const mltune_sgemm_nn_problem *problem
         used = use_for(of, problem, given->queue, chosen);
     if (used.builds)
         begun = clock();
-    status = launch(&of->kernels[used.number], given, used.is_try ? events : NULL);
-    if (used.of != NULL)
-        watch(&used, status, events, used.builds ? (double)(clock() - begun) / CLOCKS_PER_SEC : 0);
+    first = status = launch(&of->kernels[used.number], given, used.is_try ? events : NULL);
+    if (used.builds)
+        seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
     if (status != CL_SUCCESS && !given->begun && used.number != chosen)
         status = launch(&of->kernels[chosen], given, NULL);
     for (i = 0; i < of->num_kernels && does_not_build(status) && !given->begun; ++i)
         if (i != chosen)
             status = launch(&of->kernels[i], given, NULL);
+    if (used.of != NULL)
+        watch(&used, first, given->begun, events, seconds);
     return status;
 }
 
