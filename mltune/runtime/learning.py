@@ -134,7 +134,7 @@ class _Candidate:
     def read(self) -> bool:
         """Read the time of a launch that has ended; False if there was none.
 
-        A kernel whose launch failed is not tried again.
+        A kernel whose launch failed, or has no time, is not tried again.
         """
         done = cl.command_execution_status.COMPLETE
         states = [each.command_execution_status for each in self.running]
@@ -143,8 +143,11 @@ class _Candidate:
             return True
         if not states or any(state != done for state in states):
             return False
-        spent = self.running[-1].profile.end - self.running[0].profile.start
-        bisect.insort(self.seconds, spent * 1e-9)
+        try:
+            spent = self.running[-1].profile.end - self.running[0].profile.start
+            bisect.insort(self.seconds, spent * 1e-9)
+        except cl.Error:  # some drivers have no times
+            self.is_out = True
         self.running = ()
         return True
 

@@ -400,6 +400,25 @@ def test_a_tried_kernel_is_replaced_only_if_it_fails_before_it_begins(
 
 
 @pytest.mark.device
+def test_calls_go_on_where_the_driver_has_no_times(
+    selector: Selector, tmp_path: Path, timed: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: cl.Event) -> None:
+        raise cl.RuntimeError("clGetEventProfilingInfo failed: PROFILING_INFO_NOT_AVAILABLE")
+
+    monkeypatch.setattr(cl.Event, "profile", property(fails))
+    tuned = mltune.load(selector, learn=tmp_path / "learned.json")
+    a, b = (cl_array.to_device(timed, np.ones(shape, "float32")) for shape in ((20, 30), (30, 17)))
+    for kernel in (0, 1):  # built, so that both are tried
+        tuned.gemm(timed, a, b, kernel=kernel)
+
+    for _ in range(6):
+        tuned.gemm(timed, a, b)[1].wait()
+
+    assert tuned.select(*SIZE).kernel.name == tuned.kernels[1].name  # the rule's choice
+
+
+@pytest.mark.device
 def test_a_wrong_call_drops_no_kernel(
     selector: Selector, tmp_path: Path, timed: cl.CommandQueue
 ) -> None:
