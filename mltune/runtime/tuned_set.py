@@ -286,7 +286,8 @@ class TunedSet:
             if done == 0:
                 raise
             after = counted(done, "product")
-            raise MltuneError(f"{error} (after {after} of the batch, so c has changed)") from error
+            reason = f"{error} (after {after} of the batch, so c has changed)"
+            raise type(error)(reason) from error
         finally:  # those that were enqueued still use C
             begun = [event for *_, product in batches for event in product.events]
             if begun:

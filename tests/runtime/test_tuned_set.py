@@ -273,6 +273,17 @@ def test_c_waits_for_the_products_before_one_that_fails(
     given.release()
 
 
+def test_a_batch_that_ends_beyond_its_buffer_is_wrong_use(queue: cl.CommandQueue) -> None:
+    given = tuned("sgemm_nn")
+    a = cl_array.to_device(queue, np.ones((3, 2, 2), "float32"))
+    short = cl_array.Array(queue, a.shape, a.dtype, data=a[:2].copy().base_data)
+
+    with pytest.raises(UsageError, match=r"^sgemm_nn: b must lie in its .* so c has changed\)$"):
+        given.gemm(queue, a, short)
+    queue.finish()
+    given.release()
+
+
 @pytest.mark.parametrize("terms", [0, 1])
 @pytest.mark.parametrize("order", "CF")
 def test_a_batch_of_outer_products_comes_back_from_the_device(order: str, terms: int) -> None:
