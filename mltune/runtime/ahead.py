@@ -49,19 +49,15 @@ def built_ahead(
     if count > 1 and len(new) >= _FEWEST:
         place = _place(device)
         shares = [_share(place, new[number::count]) for number in range(count)]
-    # All begin before the first gets its share: it is too long to be written before it is read.
-    started = [_start() for _ in shares]
-    try:
+    with contextlib.ExitStack() as ends:
+        # All begin before the first gets its share, which is too long to be written unread.
+        started = [_start(ends) for _ in shares]
         for process, share in zip(started, shares, strict=True):
             _give(process, share)
         yield
         for process in started:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(max(0.0, end - time.monotonic()))
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
 
 
 def _asked(kernel: GemmKernel) -> tuple[str, tuple[str, ...], bool]:
@@ -82,20 +78,23 @@ def _share(place: tuple[int, int], kernels: Sequence[GemmKernel]) -> bytes:
     return json.dumps([place, asked]).encode()
 
 
-def _start() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+def _start(ends: contextlib.ExitStack) -> subprocess.Popen[bytes]:
+    """Start a process that is killed, if it still runs, when a context ends."""
+    process = subprocess.Popen(
         python_module("mltune.runtime.ahead"),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    ends.enter_context(process)
+    ends.callback(process.kill)
+    return process
 
 
 def _give(process: subprocess.Popen[bytes], share: bytes) -> None:
     assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(BrokenPipeError), process.stdin:
         process.stdin.write(share)
-        process.stdin.close()
 
 
 def _main() -> None:

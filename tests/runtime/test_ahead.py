@@ -1,8 +1,10 @@
 """Other processes build kernels while this one does something else."""
 
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyopencl as cl
 import pytest
@@ -34,6 +36,21 @@ def kept(queue: cl.CommandQueue, each: GemmKernel) -> bool:
 @pytest.fixture
 def cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "usable_cores", lambda: frozenset(range(4)))
+
+
+def recorded(monkeypatch: pytest.MonkeyPatch, most: int = 3) -> list[Any]:
+    """Return a list that gets the processes started from now on; more than `most` are refused."""
+    start = subprocess.Popen
+    started: list[Any] = []
+
+    def begin(*args: Any, **named: Any) -> Any:
+        if len(started) == most:
+            raise OSError("no more processes")
+        started.append(start(*args, **named))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", begin)
+    return started
 
 
 def test_all_are_built_at_the_end_but_those_that_do_not_build(
@@ -82,6 +99,36 @@ sys.stdin.read()
         pass
 
     assert len(list(tmp_path.glob("*.saw3"))) == 3
+
+
+def test_processes_that_end_before_they_read_leave_nothing_open(
+    queue: cl.CommandQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: None
+) -> None:
+    monkeypatch.setenv("MLTUNE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(ahead, "python_module", lambda _: (sys.executable, "-c", ""))
+    long = [replace(kernel(str(number)), source="x" * 200_000) for number in range(3)]
+
+    started = recorded(monkeypatch)
+
+    with built_ahead(long, queue.device):
+        pass
+
+    assert [each.stdin.closed for each in started] == [True] * 3
+
+
+def test_processes_end_if_a_later_one_cannot_begin(
+    queue: cl.CommandQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: None
+) -> None:
+    monkeypatch.setenv("MLTUNE_CACHE_DIR", str(tmp_path / "cache"))
+    started = recorded(monkeypatch, most=2)
+
+    with (
+        pytest.raises(OSError, match="no more processes"),
+        built_ahead([kernel(str(number)) for number in range(3)], queue.device),
+    ):
+        pass
+
+    assert [each.poll() is None for each in started] == [False, False]
 
 
 def test_where_nothing_is_kept_no_process_begins(
