@@ -117,6 +117,23 @@ def test_a_device_without_room_for_the_numbers_is_named(
         contestant.prepare(task)
 
 
+@pytest.mark.parametrize("problem_type", TYPES[:1])
+@pytest.mark.parametrize(
+    "profile", [Mock(side_effect=cl.RuntimeError("no times")), Mock(return_value=Mock(end=0))]
+)
+def test_a_driver_without_times_of_launches_is_timed_by_sequences(
+    contestant: Contestant, problem_type: str, profile: Mock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = Task.draw(gemm_problem(parse_problem_type(problem_type), 33, 20, 17), seed=5)
+    monkeypatch.setattr(cl.Event, "profile", property(profile))
+    product = contestant.prepare(task)
+
+    seconds = product.kernel_seconds(3)
+
+    assert seconds is None or seconds > 0
+    product.close()
+
+
 def test_numpy_has_no_half() -> None:
     task = Task.draw(gemm_problem(parse_problem_type("hgemm_nn"), 4, 4, 4), seed=1)
 
