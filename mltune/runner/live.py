@@ -405,8 +405,7 @@ class WorkerRunner:
     def _start(self) -> WorkerProcess:
         """Start a worker to replace another, with several tries."""
         for pause in _REOPEN_PAUSES:
-            if self._is_closed:
-                raise DeviceGoneError(f"device '{self._device_spec}': was released meanwhile")
+            self._refuse_if_closed()
             time.sleep(pause)
             try:
                 return self._start_once()
@@ -434,6 +433,13 @@ class WorkerRunner:
         """Wait until a worker has checked its device, and use it."""
         self._hear(worker)
         self._worker = worker
+        if self._is_closed:  # by another thread, which could not end this worker
+            self._drop_worker()
+            self._refuse_if_closed()
+
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise DeviceGoneError(f"device '{self._device_spec}': was released meanwhile")
 
     def _hear(self, worker: WorkerProcess) -> dict[str, Any]:
         """Return a starting worker's message; kill it if that is an error."""

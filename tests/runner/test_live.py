@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -309,6 +309,30 @@ def test_closing_ends_the_worker_and_may_be_repeated(
     assert pid is not None
     assert ended(pid)
     assert runner.worker_pid is None
+
+
+def test_a_worker_that_starts_while_its_runner_is_closed_ends(
+    device_spec: str,
+    naive_family: KernelFamily,
+    naive_config: MakeConfig,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner = WorkerRunner(device_spec, naive_family)
+    assert runner.worker_pid is not None
+    os.kill(runner.worker_pid, signal.SIGKILL)
+    start, started = WorkerProcess.__init__, []
+
+    def start_and_close(worker: WorkerProcess, command: Sequence[str]) -> None:
+        start(worker, command)
+        started.append(worker.pid)
+        runner.close()
+
+    monkeypatch.setattr(WorkerProcess, "__init__", start_and_close)
+    with pytest.raises(DeviceGoneError, match="was released meanwhile"):
+        runner.run(PROBLEM, naive_config())
+
+    assert runner.worker_pid is None
+    assert list(map(ended, started)) == [True]
 
 
 def test_the_worker_ends_with_a_parent_that_was_killed(device_spec: str) -> None:
