@@ -480,6 +480,20 @@ def test_an_array_that_ends_beyond_its_buffer_is_refused(
         launcher(gemm(Precision.SINGLE), naive_kernel).gemm(queue, **(arrays | {name: wrong}))
 
 
+def test_an_array_made_without_a_queue_is_not_blamed_for_a_wrong_event(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    a = cl_array.zeros(queue, (3, 3), "float32", order="F")
+    bare: Any = cl_array.Array(None, a.shape, a.dtype, order="F", data=a.base_data)
+    other = cl.CommandQueue(cl.Context([queue.device]))
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+
+    with pytest.raises(cl.LogicError, match="INVALID_CONTEXT"):
+        tuned.gemm(queue, bare, a, wait_for=[cl.enqueue_marker(other)])
+    tuned.gemm(queue, bare, a)[1].wait()
+    tuned.release()
+
+
 def test_arrays_that_are_not_read_need_no_room(
     queue: cl.CommandQueue, naive_kernel: Write
 ) -> None:

@@ -188,7 +188,8 @@ class Launcher:
             )
         except cl.Error as error:
             for name, array in {"a": a, "b": b, "c": c, "bias": bias}.items():
-                if array is not None and array.context != queue.context:
+                # An array that was made without a queue has no context.
+                if array is not None and array.context not in (None, queue.context):
                     raise self._error(
                         f"{name} must be of the queue's context, got another one"
                     ) from error
