@@ -416,7 +416,12 @@ def _learning(
         here.learned[key] = learned
     if learned.again > 0:
         learned.again -= 1
-        return enqueue(kernel=learned.number)
+        try:
+            return enqueue(kernel=learned.number)
+        except cl.Error as error:
+            if has_begun(error):
+                raise
+            return enqueue()
     size = learned.size
     if 0 in size:
         return enqueue()
@@ -436,7 +441,7 @@ def _learning(
     try:
         done = enqueue(kernel=use.number)
     except (cl.Error, KernelError) as error:
-        if not use.is_try:
+        if isinstance(error, KernelError) and not use.is_try:
             raise
         instead = None if has_begun(error) else enqueue()  # raises if the call is wrong
         learner.fails(device, size, use.number)

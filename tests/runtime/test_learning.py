@@ -400,6 +400,33 @@ def test_a_tried_kernel_is_replaced_only_if_it_fails_before_it_begins(
 
 
 @pytest.mark.device
+def test_the_chosen_kernel_takes_the_place_of_a_learned_one_that_fails(
+    selector: Selector, tmp_path: Path, timed: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in exported C; a new driver may refuse a kernel that was learned before."""
+    path = tmp_path / "learned.json"
+    learner = Learner(selector, path)
+    learner._known[timed.device.name, SIZE] = 0
+    learner._save()
+    tuned = mltune.load(selector, learn=path)
+    a, b = (cl_array.to_device(timed, np.ones(shape, "float32")) for shape in ((20, 30), (30, 17)))
+    refused, launched = tuned.kernels[0].passes[0].entry, built_kernels._launched
+    tried = []
+
+    def launch(kernel: cl.Kernel, *given: Any) -> list[cl.Event]:
+        tried.append(kernel.function_name)
+        if kernel.function_name == refused:
+            raise cl.RuntimeError("refused")
+        return launched(kernel, *given)
+
+    monkeypatch.setattr(built_kernels, "_launched", launch)
+    for _ in range(2):
+        assert (tuned(a, b).get() == 30).all()
+
+    assert tried.count(refused) == 2
+
+
+@pytest.mark.device
 def test_calls_go_on_where_the_driver_has_no_times(
     selector: Selector, tmp_path: Path, timed: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
