@@ -304,6 +304,7 @@ class WorkerRunner:
     ) -> Outcome:
         """Take the result of the build, then measure until a worker survives or two have died."""
         built = self._pool.take(kernel) if self._pool else None
+        self._refuse_if_closed()  # else the kernel is to blame for a builder that ended
         if built is not None and built.status in _FROM_BUILDER:
             return built
         request = Request(
@@ -317,6 +318,7 @@ class WorkerRunner:
             check=not checked,
         )
         while True:
+            self._refuse_if_closed()
             if (verdict := self._quarantine.verdict(kernel, problem)) is not None:
                 return verdict
             outcome = self._ask(request)

@@ -191,7 +191,7 @@ class BuilderPool:
         """Do the tasks with one builder process, in a thread of its own."""
         self._open(number)
         self._started[number].set_result(None)
-        while (task := self._tasks.get()) is not None and not self._closing:
+        while (task := self._tasks.get()) is not None:
             kernel, seed, future = task
             begin = time.monotonic()
             try:

@@ -21,6 +21,7 @@ from mltune.problem import Problem, gemm, gemm_problem
 from mltune.problem.precision import Precision
 from mltune.runner import WorkerRunner
 from mltune.runner.messages import Outcome
+from mltune.runner.pool import BuilderPool
 from mltune.runner.process import WorkerProcess
 from mltune.space.config import Config
 from tests.devices import CPU
@@ -333,6 +334,23 @@ def test_a_worker_that_starts_while_its_runner_is_closed_ends(
 
     assert runner.worker_pid is None
     assert list(map(ended, started)) == [True]
+
+
+def test_a_measurement_that_waits_for_its_build_ends_with_the_runner(
+    device_spec: str,
+    naive_family: KernelFamily,
+    naive_config: MakeConfig,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner = WorkerRunner(device_spec, naive_family, builders=1)
+
+    def take(pool: BuilderPool, kernel: Kernel) -> Outcome:
+        runner.close()
+        return Outcome(status=Status.CRASHED, message="closing")
+
+    monkeypatch.setattr(BuilderPool, "take", take)
+    with pytest.raises(DeviceGoneError, match="was released meanwhile"):
+        runner.run(PROBLEM, naive_config())
 
 
 def test_the_worker_ends_with_a_parent_that_was_killed(device_spec: str) -> None:

@@ -1,5 +1,6 @@
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -148,6 +149,22 @@ def test_builders_that_start_are_ended_with_the_pool(device_spec: str) -> None:
     pool.close()
 
     assert not pool._builders
+
+
+def test_nobody_waits_for_a_build_when_the_pool_has_closed(
+    device_spec: str, naive_kernel: Make
+) -> None:
+    pool = BuilderPool(device_spec, 1)
+    kernels = endless_to_build(naive_kernel()), fresh(naive_kernel())
+    for kernel in kernels:
+        pool.begin(kernel, 0)
+    waiting = threading.Thread(target=lambda: pool.take(kernels[1]), daemon=True)
+    waiting.start()
+
+    pool.close()
+    waiting.join(20)
+
+    assert not waiting.is_alive()
 
 
 def test_a_builders_own_thread_may_end_the_pool(
