@@ -57,7 +57,9 @@ Length scale and distances were chosen on splits 100 and 101 of five shipped run
 """
 
 _NEAREST = 8
-"""The power of a mean that stands for the largest covariance, and is a product of matrices."""
+"""The power of a norm that stands for the largest covariance, and is a product of matrices. By it,
+many sizes are nearer than one.
+"""
 
 _ALIGNED = 8
 """In elements; no access is wider."""
