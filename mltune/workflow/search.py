@@ -204,7 +204,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             if opening is not None:
                 opening.start_builders(options.builders or 0)
         objective = stack.enter_context(Objective.of(options, note, opening))
-        run, info = objective.run, objective.info
+        run, info, known = objective.run, objective.info, objective.run.store.count()
         for line in _introduction(objective, options):
             note(line)
         show = _whole(show, info, options, started, objective.space.size)
@@ -222,25 +222,25 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             raise error.resumed_by(again) from error
         except DeviceGoneError as error:
             reason, stopped = StopReason.DEVICE_LOST, str(error)
-        result = _result(objective, options, started, reason, stopped, gain)
-        return replace(result, unrecorded=_unrecorded(asked, info, run.store.measurements()))
+        return _result(objective, asked, started, reason, stopped, gain, known)
 
 
-def _unrecorded(
-    options: SearchOptions, info: RunInfo, rows: Sequence[Measurement] = ()
-) -> tuple[str, ...]:
+def _unrecorded(options: SearchOptions, info: RunInfo, made: int | None = None) -> tuple[str, ...]:
     """Return the options that say how much is done, and where, as no run records them.
 
-    After trials, a time limit would ask for more of them; without it the leaders' rounds go on.
+    Args:
+        options: of this call.
+        info: of the run.
+        made: the number of trials, if the leaders' rounds have begun; no more are asked for.
     """
-    kept = [row.phase for row in rows if row.phase != Phase.DISTURBED]
-    in_leaders = kept[-1:] == [Phase.FINAL]
+    budget = options.budget if made is None else made
     everywhere = options.device == ALL_DEVICES
     given = (
-        ("--budget", None if options.budget == info.budget else options.budget),
-        ("--time-limit", None if in_leaders else options.time_limit_seconds),
+        ("--budget", None if budget == info.budget else budget),
+        ("--time-limit", options.time_limit_seconds if made is None else None),
         ("--patience", options.patience),
         ("--rest", options.rest_seconds),
+        ("--builders", options.builders),
         ("--device", options.device if options.resume or everywhere else None),
         ("--storage", info.storage if everywhere else None),
     )
@@ -259,8 +259,11 @@ def _result(
     reason: StopReason,
     stopped: str,
     gain: ExpectedGain | None,
+    known: int,
 ) -> SearchResult:
     """Return the result from the run's measurements, once the device is free again.
+
+    The first `known` ones are of earlier calls.
 
     Raises:
         NoCorrectConfigError: when the search ended and nothing was tried, or nothing was right.
@@ -271,6 +274,7 @@ def _result(
     interrupted = reason is StopReason.INTERRUPTED
     measurements = run.store.measurements()
     trials = group_trials(m for m in measurements if m.phase == Phase.SEARCH)
+    in_leaders = any(row.phase == Phase.FINAL for row in measurements[known:])
     chosen = choose(measurements)
     ended = not interrupted and not stopped
     if not trials and ended and options.time_limit_seconds is not None:
@@ -293,6 +297,7 @@ def _result(
         effort=Effort.of(measurements, info.problems),
         expected_gain=gain,
         gain=_gained(objective, options, chosen, measurements, started) if ended else Gain(),
+        unrecorded=_unrecorded(options, info, len(trials) if in_leaders else None),
     )
 
 

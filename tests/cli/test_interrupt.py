@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from pathlib import Path
@@ -76,8 +77,13 @@ def test_an_interrupt_in_the_first_trial_is_no_failure(
     assert f"interrupted; resume with: {again} --time-limit 60\n" in done.out
 
 
+@pytest.mark.parametrize("is_shared", [False, True])
 def test_an_interrupt_in_the_leaders_rounds_asks_for_no_further_trials(
-    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mltune: Command,
+    quick_search: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_shared: bool,
 ) -> None:
     measure = FinalRounds.measure
 
@@ -85,12 +91,17 @@ def test_an_interrupt_in_the_leaders_rounds_asks_for_no_further_trials(
         measure(*given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mltune.tuning.local_tuning.FinalRounds.measure", cut_off)
-    few = ("--sizes", "8x8x8", "--budget", "2", "--time-limit", "60", "--run", tmp_path / "run")
+    few = ("--sizes", "8x8x8", "--budget", "99", "--time-limit", "60", "--run", tmp_path / "run")
+    shared = ("--storage", f"sqlite:///{tmp_path}/shared.db") if is_shared else ()
+    with monkeypatch.context() as patch:
+        patch.setattr(FinalRounds, "measure", cut_off)
+        patch.setattr("mltune.workflow.search._seconds_of_trials", lambda *_: 0.1)
+        done = mltune(*quick_search, *few, *shared)
 
-    done = mltune(*quick_search, *few)
-
-    assert done.out.endswith(f"resume with: mltune search --resume --run {tmp_path / 'run'}\n")
+    made = int(re.findall(r": (\d+) trials?", done.out)[0])
+    again = f"search --resume --run {tmp_path / 'run'} --budget {made}"
+    assert done.out.endswith(f"resume with: mltune {again}\n")
+    assert mltune(*again.split(), "--json").json["trials"] == made < 99
 
 
 def test_an_interrupted_search_names_what_its_run_does_not_record(
@@ -104,10 +115,10 @@ def test_an_interrupted_search_names_what_its_run_does_not_record(
     again = f"mltune search --resume --run {run} {' '.join(own)}"
 
     begun = mltune(*quick_search, *own, "--budget", "9", "--run", run)
-    resumed = mltune(*again.split()[1:], "--budget", "20", "--patience", "5")
+    resumed = mltune(*again.split()[1:], "--budget", "20", "--builders", "1")
 
     assert begun.out.endswith(f"resume with: {again}\n")
-    assert resumed.out.endswith(f"resume with: {again} --budget 20 --patience 5\n")
+    assert resumed.out.endswith(f"resume with: {again} --budget 20 --builders 1\n")
 
 
 def _wait_for_worker(pid: int) -> None:
