@@ -94,6 +94,9 @@ def damaged(where: str) -> str:
 def read_url(url: str | URL) -> URL:
     """Read a storage URL; the path of an SQLite file becomes absolute.
 
+    A hidden password, as messages and `run.json` show it, is none: the driver looks for it in
+    `~/.pgpass`.
+
     Raises:
         UsageError: when it is no URL of a database.
     """
@@ -103,8 +106,17 @@ def read_url(url: str | URL) -> URL:
         raise UsageError(
             f"storage: '{url}' is no URL such as sqlite:///FILE or postgresql://USER@HOST/NAME"
         ) from None
+    if read.password == "***":
+        read = without_password(read)
     path = sqlite_file(read)
     return read if path is None else read.set(database=str(path.absolute()))
+
+
+def without_password(url: URL) -> URL:
+    """Return the same URL without its password."""
+    return URL.create(
+        url.drivername, url.username, None, url.host, url.port, url.database, url.query
+    )
 
 
 def file_url(path: Path) -> URL:

@@ -16,7 +16,14 @@ from mltune.files import file_error, make_folder, write_atomically
 from mltune.problem import Size
 from mltune.reading import parse_json, read_bytes
 from mltune.run.csv_table import read_table
-from mltune.run.database import PATIENCE_SECONDS, describe, file_url, read_url, sqlite_file
+from mltune.run.database import (
+    PATIENCE_SECONDS,
+    describe,
+    file_url,
+    read_url,
+    sqlite_file,
+    without_password,
+)
 from mltune.run.frame import to_frame
 from mltune.run.lock import FolderLock
 from mltune.run.measurements import Measurements
@@ -323,16 +330,10 @@ def _storage_url(folder: Path, info: RunInfo, storage: str) -> URL:
         if storage:
             raise UsageError(f"{folder}: keeps its measurements in {DATABASE_NAME}, not elsewhere")
         return file_url(folder / DATABASE_NAME)
-    recorded = _without_password(read_url(info.storage))
+    recorded = read_url(info.storage)
     if not storage:
-        return recorded  # the driver looks for the password, in ~/.pgpass
+        return recorded
     url = read_url(storage)
-    if _without_password(url) != recorded:
+    if without_password(url) != recorded:
         raise UsageError(f"{folder}: keeps its measurements in {info.storage}, got {url!r}")
     return url
-
-
-def _without_password(url: URL) -> URL:
-    return URL.create(
-        url.drivername, url.username, None, url.host, url.port, url.database, url.query
-    )

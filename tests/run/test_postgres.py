@@ -106,7 +106,9 @@ def test_a_run_finds_its_password_where_the_driver_looks_for_it(
         Run.open(tmp_path / "run")
     (tmp_path / "pgpass").write_text(f"*:*:*:*:{postgres.PASSWORD}\n")
     (tmp_path / "pgpass").chmod(0o600)
-    for kept in (Run.open(tmp_path / "run"), Run.resume(tmp_path / "run")):
+    hidden = server.url.render_as_string()  # as the printed command has it
+    folder = tmp_path / "run"
+    for kept in (Run.open(folder), Run.resume(folder), Run.open(folder, hidden)):
         with kept:
             assert kept.store.count() == 1
 
