@@ -281,6 +281,12 @@ def _result(
         raise _nothing_tried(run.folder, info)
     if not chosen and ended:
         raise _nothing_right(trials, run.folder)
+    compared = Gain()
+    if ended:
+        try:
+            compared = _gained(objective, options, chosen, measurements, started)
+        except KeyboardInterrupt:
+            interrupted, reason = True, StopReason.INTERRUPTED
     return SearchResult(
         run=run.folder,
         info=info,
@@ -296,7 +302,7 @@ def _result(
         sizes_left_out=len({*info.problems} - {row.problem for row in measurements}),
         effort=Effort.of(measurements, info.problems),
         expected_gain=gain,
-        gain=_gained(objective, options, chosen, measurements, started) if ended else Gain(),
+        gain=compared,
         unrecorded=_unrecorded(options, info, len(trials) if in_leaders else None),
     )
 

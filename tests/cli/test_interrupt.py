@@ -104,6 +104,23 @@ def test_an_interrupt_in_the_leaders_rounds_asks_for_no_further_trials(
     assert mltune(*again.split(), "--json").json["trials"] == made < 99
 
 
+def test_an_interrupt_of_the_comparison_keeps_the_table(
+    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mltune.workflow.search.compare_with_installed", interrupted)
+    monkeypatch.setattr("mltune.workflow.search._seconds_of_comparison", lambda *_: 1.0)
+    few = ("--sizes", "8x8x8", "--budget", "2", "--run", tmp_path / "run")
+
+    done = mltune(*quick_search, *few)
+
+    assert done.code == 130
+    assert "ms: kernel time" in done.out
+    assert done.out.endswith(f"resume with: mltune search --resume --run {tmp_path / 'run'}\n")
+
+
 def test_an_interrupted_search_names_what_its_run_does_not_record(
     mltune: Command, quick_search: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
