@@ -219,11 +219,12 @@ class ProgressBar:
         of = f"/{progress.total}" if progress.total else ""
         where = f"{progress.phase} {progress.done}{of}"
         if self._bar is not None:
+            # Not by `update`, to which None is no change: a bar without a total moves to and fro.
+            self._bar.tasks[self._task].total = progress.total or None
             self._bar.update(
                 self._task,
                 description=where,
                 completed=progress.done,
-                total=progress.total or None,
                 state=state_text(progress, _BAR_COLUMNS - len(where) - _BAR_WIDTH - 2),
             )
             if ProgressBar.shown is not self:

@@ -139,6 +139,19 @@ def test_the_bar_shows_on_any_terminal(
     assert ("\x1b[38" in shown or "\x1b[3" in shown) == colour
 
 
+def test_the_bar_of_work_without_a_known_end_is_not_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stderr", _Terminal())
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+    with ProgressBar(quiet=False) as bar:
+        for total in (0, 9, 0):
+            bar.show(Progress(phase="search", done=3, total=total))
+            (task,) = bar._bar.tasks
+            assert task.total == (total or None)
+
+
 @pytest.mark.parametrize("kind", ["dumb", "unknown"])
 def test_a_terminal_that_cannot_show_a_bar_gets_lines(
     monkeypatch: pytest.MonkeyPatch, kind: str
