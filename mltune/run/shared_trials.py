@@ -273,11 +273,18 @@ class SharedTrials:
                 return News(
                     counts=counts,
                     finished=tuple(
-                        Finished(number, _config(config), _values(values), Status(status), *times)
+                        Finished(
+                            int(number),
+                            _config(config),
+                            _values(values),
+                            Status(status),
+                            *map(_time, times),
+                        )
                         for number, config, values, status, *times in ended
                     ),
                     begun=tuple(
-                        Begun(number, _config(config), began) for number, config, began in running
+                        Begun(int(number), _config(config), _time(began))
+                        for number, config, began in running
                     ),
                 )
 
@@ -411,4 +418,10 @@ def _config(text: str) -> Config:
 
 
 def _values(text: str | None) -> tuple[tuple[int, float], ...] | None:
-    return None if text is None else tuple((size, value) for size, value in json.loads(text))
+    if text is None:
+        return None
+    return tuple((int(size), float(value)) for size, value in json.loads(text))
+
+
+def _time(value: float | None) -> float | None:
+    return None if value is None else float(value)

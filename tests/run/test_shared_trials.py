@@ -182,7 +182,14 @@ def test_the_newest_study_is_found_and_others_by_name(store: Store, info: RunInf
 
 
 @pytest.mark.parametrize(
-    "damage", [{"config": "{no"}, {"config": "[]"}, {"status": "odd"}, {"size_values": "[1]"}]
+    "damage",
+    [
+        {"config": "{no"},
+        {"config": "[]"},
+        {"status": "odd"},
+        {"size_values": "[1]"},
+        {"size_values": '[[0, "a"]]'},
+    ],
 )
 def test_a_damaged_trial_is_one_line(
     store: Store, shared: NewBoard, damage: dict[str, str]
