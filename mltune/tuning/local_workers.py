@@ -81,13 +81,13 @@ class LocalWorkers:
         Raises:
             MltuneError: when one failed; it has printed the reason, unless it was killed.
         """
-        said = [process.communicate()[0] for process in self._processes]
-        ended = zip(self._processes, said, strict=True)
-        failed = [str(process.returncode) for process, out in ended if not out.strip()]
+        found = [_document(process.communicate()[0]) for process in self._processes]
+        ended = zip(self._processes, found, strict=True)
+        failed = [str(process.returncode) for process, one in ended if one is None]
         if failed:
             codes = f"exit code {', '.join(failed)}"
-            raise MltuneError(f"{len(failed)} of {len(said)} workers failed ({codes})")
-        return [json.loads(out) for out in said]
+            raise MltuneError(f"{len(failed)} of {len(found)} workers failed ({codes})")
+        return [one for one in found if one is not None]
 
     def stop(self) -> None:
         """Interrupt those that still work, and wait until they have returned their leases."""
@@ -103,6 +103,12 @@ class LocalWorkers:
 def share_of_builders(devices: Sequence[DeviceEntry]) -> int:
     """Return the number of builders for each of several devices that measure at once."""
     return default_builders(devices[0].info.kind, len(devices))
+
+
+def _document(said: str) -> dict[str, Any] | None:
+    """Return the document that ends a worker's output; the user's sampler may print, too."""
+    _, begins, rest = f"\n{said}".rpartition("\n{\n")
+    return dict(json.loads("{" + rest)) if begins else None
 
 
 def _driver(entry: DeviceEntry) -> tuple[str, ...]:

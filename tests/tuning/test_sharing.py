@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -76,3 +77,14 @@ def test_a_worker_that_was_killed_is_told_once(
 
     with pytest.raises(MltuneError, match=r"^2 of 2 workers failed \(exit code 7, 7\)$"), workers:
         workers.wait()
+
+
+def test_a_sampler_may_print_before_its_workers_result(
+    info: RunInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = {"trials": 3, "more": {"than": {}}}
+    says = f"print('my sampler'); print({json.dumps(result, indent=2)!r})"
+    monkeypatch.setattr(local_workers, "python_module", lambda *_: [sys.executable, "-c", says])
+    workers = LocalWorkers([entry_of("0:0", info.device)], "sqlite:///none.db", "s")
+
+    assert workers.wait() == [result]
