@@ -30,6 +30,9 @@ from mltune.shell import command
 
 T = TypeVar("T")
 
+DATABASE_NAME = "run.db"
+"""Of a run's own database, in its folder."""
+
 BUSY_SECONDS = 30
 """How long to wait for another writer before giving up."""
 
@@ -85,8 +88,8 @@ _log = logging.getLogger(__name__)
 
 def damaged(where: str) -> str:
     """Say that a database is damaged, and what to type if `where` is a run's own file."""
-    if Path(where).name != "run.db":
-        return f"{where}: is damaged, and mltune salvage reads a run's own run.db only"
+    if Path(where).name != DATABASE_NAME:
+        return f"{where}: is damaged, and mltune salvage reads a run's own {DATABASE_NAME} only"
     salvage = command("mltune", "salvage", Path(where).parent, "-o", "DIR")
     return f"{where}: is damaged; what is readable can be had with: {salvage}"
 

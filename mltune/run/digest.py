@@ -6,7 +6,8 @@ import hashlib
 from pathlib import Path
 
 from mltune.reading import read_bytes
-from mltune.run.run import DATABASE_NAME, INFO_NAME, TABLE_NAME, Run, read_info
+from mltune.run.database import DATABASE_NAME
+from mltune.run.run import INFO_NAME, TABLE_NAME, Run, read_info
 
 
 def digest(folder: Path) -> str:

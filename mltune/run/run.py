@@ -17,6 +17,7 @@ from mltune.problem import Size
 from mltune.reading import parse_json, read_bytes
 from mltune.run.csv_table import read_table
 from mltune.run.database import (
+    DATABASE_NAME,
     PATIENCE_SECONDS,
     describe,
     file_url,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 INFO_NAME = "run.json"
-DATABASE_NAME = "run.db"
 TABLE_NAME = "measurements.csv.gz"
 _CHECKSUM = "checksum"
 

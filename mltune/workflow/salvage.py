@@ -10,7 +10,8 @@ from mltune.errors import MltuneError, UsageError
 from mltune.files import make_folder
 from mltune.run.carve import carve
 from mltune.run.csv_table import write_table
-from mltune.run.run import DATABASE_NAME, INFO_NAME, TABLE_NAME, read_info, write_info
+from mltune.run.database import DATABASE_NAME
+from mltune.run.run import INFO_NAME, TABLE_NAME, read_info, write_info
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 from mltune.errors import UsageError
-from mltune.run.database import file_url
-from mltune.run.run import DATABASE_NAME
+from mltune.run.database import DATABASE_NAME, file_url
 from mltune.run.run_info import RunInfo
 from mltune.search.expected_gain import ExpectedGain
 from mltune.search.make import made_feasible

@@ -33,7 +33,8 @@ from mltune.measurement import Measurement
 from mltune.run.carve import carve
 from mltune.run.csv import export_csv, read_measurements
 from mltune.run.csv_table import read_table, write_table
-from mltune.run.run import DATABASE_NAME, INFO_NAME, TABLE_NAME, Run, read_info, write_info
+from mltune.run.database import DATABASE_NAME
+from mltune.run.run import INFO_NAME, TABLE_NAME, Run, read_info, write_info
 from mltune.run.run_info import RunInfo
 
 _RECORDED = Path(__file__).parents[2] / "runs" / "2026-11-21-sgemm-nn-nvidia-h200"
