@@ -74,6 +74,20 @@ def write_atomically(path: Path, data: bytes, *, flush: bool = True) -> None:
         raise file_error(path, "write", error) from error
 
 
+def refuse_without_folder(path: Path, where: str) -> None:
+    """Refuse a file whose folder does not exist, before the work for it begins.
+
+    Args:
+        path: of the file.
+        where: names it in the message.
+
+    Raises:
+        UsageError: when there is no such folder.
+    """
+    if not path.parent.is_dir():
+        raise UsageError(f"{where}: there is no folder {path.parent}")
+
+
 def refuse_unwritable(path: Path) -> None:
     """Refuse a file that `write_atomically` could not write, before the work for it begins.
 

@@ -24,6 +24,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool, StaticPool
 
 from mltune.errors import DiskFullError, MltuneError, UsageError
+from mltune.files import refuse_without_folder
 from mltune.reading.file import check_regular
 from mltune.run.interrupts import are_held, held_interrupts
 from mltune.shell import command
@@ -270,8 +271,7 @@ def open_engine(url: URL, *, read_only: bool, create: bool) -> Engine:
             url, connect_args=waits, pool_size=1, max_overflow=0, pool_timeout=_POOL_SECONDS
         )
     where = describe(url)
-    if not path.parent.is_dir():
-        raise UsageError(f"{where}: there is no folder {path.parent}")
+    refuse_without_folder(path, where)
     if not path.exists() and (read_only or not create):
         raise UsageError(f"{where}: no such file")
     _check_header(path, where)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import DeviceGoneError, DiskFullError, UsageError
-from mltune.files import write_atomically
+from mltune.files import refuse_without_folder, write_atomically
 from mltune.kernel.handwritten import Description
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_files, to_text
@@ -150,9 +150,8 @@ def sweep(options: SweepOptions, show: Show) -> SweepResult:
         MltuneError: when something cannot be written.
     """
     started = time.monotonic()
-    figure = options.figure
-    if figure is not None and not figure.parent.is_dir():  # a sweep may take hours
-        raise UsageError(f"figure: {figure}: there is no folder {figure.parent}")
+    if options.figure is not None:  # now, as a sweep may take hours
+        refuse_without_folder(options.figure, f"figure: {options.figure}")
     run, runner = _resume(options) if options.resume else _begin(options)
     stopped, code = "", 0
     with run:
