@@ -121,9 +121,9 @@ class Objective:
         begin = _resume if options.resume else _begin
         self.run, self.runner, self.space = begin(options, opening)
         # A notebook that runs a cell again loses an objective without closing it.
-        self._release = weakref.finalize(self, _release, self.runner, self.run, os.getpid())
-        self._release.atexit = False
         self._process = os.getpid()
+        self._release = weakref.finalize(self, _release, self.runner, self.run, self._process)
+        self._release.atexit = False
         if shipped := describe(self.info.priors):
             note(shipped)
         before = from_records(self.info, self.run.store.measurements())
