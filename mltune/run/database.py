@@ -111,12 +111,12 @@ def read_url(url: str | URL) -> URL:
             f"storage: '{url}' is no URL such as sqlite:///FILE or postgresql://USER@HOST/NAME"
         ) from None
     if read.password == "***":
-        read = without_password(read)
+        read = passwordless(read)
     path = sqlite_file(read)
     return read if path is None else read.set(database=str(path.absolute()))
 
 
-def without_password(url: URL) -> URL:
+def passwordless(url: URL) -> URL:
     """Return the same URL without its password."""
     return URL.create(
         url.drivername, url.username, None, url.host, url.port, url.database, url.query

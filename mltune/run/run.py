@@ -21,9 +21,9 @@ from mltune.run.database import (
     PATIENCE_SECONDS,
     describe,
     file_url,
+    passwordless,
     read_url,
     sqlite_file,
-    without_password,
 )
 from mltune.run.frame import to_frame
 from mltune.run.lock import FolderLock
@@ -334,6 +334,6 @@ def _storage_url(folder: Path, info: RunInfo, storage: str) -> URL:
     if not storage:
         return recorded
     url = read_url(storage)
-    if without_password(url) != recorded:
+    if passwordless(url) != recorded:
         raise UsageError(f"{folder}: keeps its measurements in {info.storage}, got {url!r}")
     return url

@@ -17,11 +17,11 @@ from mltune.one_thread import one_thread
 from mltune.problem import Problem
 from mltune.run.run_info import RunInfo
 from mltune.tuning.leader_model import LeaderModel
-from mltune.workflow.recorded import Timed
+from mltune.workflow.recorded import TimedByRun
 
 
 def rule_table(
-    rows: Sequence[Measurement], infos: Sequence[RunInfo], timed: Sequence[Timed] = ()
+    rows: Sequence[Measurement], infos: Sequence[RunInfo], timed: Sequence[TimedByRun] = ()
 ) -> TimeTable:
     """Return the times that a rule is fitted to.
 
@@ -47,7 +47,7 @@ def rule_table(
     return found if met.all() else replace(found, met=met)
 
 
-def _met(table: TimeTable, timed: Sequence[Timed]) -> NDArray[np.bool_]:
+def _met(table: TimeTable, timed: Sequence[TimedByRun]) -> NDArray[np.bool_]:
     """Return whether a run that has a size has a kernel, too, by size and kernel."""
     if len(timed) < 2:
         return np.ones(table.seconds.shape, dtype=np.bool_)

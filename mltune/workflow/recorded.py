@@ -22,7 +22,7 @@ from mltune.tuning.progress import Show, Steps, ignore_progress
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class TimedByRun:
     """What a run timed: its leaders if it has any, else all kernels.
 
     Attributes:
@@ -34,7 +34,7 @@ class Timed:
     kernels: frozenset[tuple[str, Config]]
 
     @classmethod
-    def of(cls, rows: Iterable[Measurement]) -> Timed:
+    def of(cls, rows: Iterable[Measurement]) -> TimedByRun:
         """Collect the measurements of one run."""
         rows = tuple(rows)
         finals = [row for row in rows if row.phase == Phase.FINAL]
@@ -56,7 +56,7 @@ class Recorded:
 
     infos: tuple[RunInfo, ...]
     measurements: tuple[Measurement, ...]
-    timed: tuple[Timed, ...] = ()
+    timed: tuple[TimedByRun, ...] = ()
 
     @property
     def device(self) -> DeviceInfo:
@@ -152,7 +152,7 @@ def read_runs(folders: Sequence[Path], show: Show = ignore_progress) -> Recorded
                 )
     if len({info.id for info in infos}) < len(infos):  # a copy, or two folders of a shared run
         measurements = list(dict.fromkeys(measurements))
-    timed = tuple(map(Timed.of, by_run.values()))
+    timed = tuple(map(TimedByRun.of, by_run.values()))
     return Recorded(tuple(infos), with_one_name(measurements), timed)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from mltune.measurement import Measurement, Phase, Status
 from mltune.run.run_info import RunInfo
 from mltune.workflow.expected_times import rule_table
-from mltune.workflow.recorded import Timed
+from mltune.workflow.recorded import TimedByRun
 from tests.made_up import build_measurement, info
 
 __all__ = ["info"]
@@ -49,7 +49,7 @@ def test_no_run_chose_to_leave_out_a_kernel_of_another_run(info: RunInfo) -> Non
     second = [leader(2, m, seconds(2, m)) for m in sizes[:4]]
     chosen = [replace(info, leaders_chosen=True)] * 2
 
-    both = rule_table(first + second, chosen, [Timed.of(first), Timed.of(second)])
+    both = rule_table(first + second, chosen, [TimedByRun.of(first), TimedByRun.of(second)])
 
     sure = rule_table(first + second, chosen)
     assert sure.met is None
