@@ -28,14 +28,13 @@ from mltune.run.run_info import TIME, RunInfo
 from mltune.runner.opening import Opening
 from mltune.search.expected_gain import ExpectedGain
 from mltune.shell import command
-from mltune.tuning.cross_sizes import SHARE, spread_order
+from mltune.tuning.cross_sizes import spread_order
 from mltune.tuning.final_selection import Choice, choose
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
-from mltune.tuning.progress import Progress, Show
+from mltune.tuning.progress import Show
 from mltune.tuning.resumed_run import newest_run, resuming
 from mltune.tuning.search_options import (
     ALL_DEVICES,
-    UNLIMITED_BUDGET,
     SearchOptions,
     check_options,
     trials_asked,
@@ -48,22 +47,8 @@ from mltune.workflow.comparing import Comparing, compare_with_installed
 from mltune.workflow.gain import Gain, default_seconds
 from mltune.workflow.objective import Objective
 from mltune.workflow.run_setup import Note, default_configs, new_study, open_writer
-from mltune.workflow.shipped_priors import name_leaders
+from mltune.workflow.search_time import SearchTime
 from mltune.workflow.tuned_study import create_study
-
-_USUAL_SIZES = 16
-"""On fewer sizes, the leaders take less than their share of a time limit."""
-
-_COMPARE_SECONDS = 4.0
-_START_SECONDS = 40.0
-"""For the libraries to start: CLBlast compiles its kernels once, in 14 s on PoCL."""
-_LIMITED_START_SECONDS = 10.0
-"""The same in a search with a time limit."""
-_LEADERS_SECONDS = 25.0
-"""The least time for the leaders of a longer search; an H200 times 40 on 100 sizes in it."""
-
-_KNOWN_SHARE = 0.45
-"""Of a time limit, for the leaders, where priors name fast kernels: fewer trials do then."""
 
 _WAIT_SECONDS = 120
 """How long workers of this host wait for the run."""
@@ -191,7 +176,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
         NoCorrectConfigError: when every config failed.
         MltuneError: when something cannot be written.
     """
-    started = time.monotonic()
+    times = SearchTime(time.monotonic(), options.time_limit_seconds, options.compare)
     stopped, gain, asked = "", None, options
     with ExitStack() as stack:
         workers = opening = None
@@ -205,15 +190,15 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
                 opening.start_builders(options.builders or 0)
         objective = stack.enter_context(Objective.of(options, note, opening))
         run, info, known = objective.run, objective.info, objective.run.store.count()
-        for line in _introduction(objective, options):
+        for line in _introduction(objective, options, times):
             note(line)
-        show = _whole(show, info, options, started, objective.space.size)
+        show = times.with_time_left(show, info, objective.space.size)
         try:
             if run.url is None:
-                reason, gain = _search_alone(objective, options, started, show)
+                reason, gain = _search_alone(objective, options, times, show)
             else:
                 reason, gain = _search_together(
-                    objective, run.url, options, started, workers, show, note
+                    objective, run.url, options, times, workers, show, note
                 )
         except KeyboardInterrupt:
             reason = StopReason.INTERRUPTED
@@ -222,7 +207,7 @@ def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:
             raise error.resumed_by(again) from error
         except DeviceGoneError as error:
             reason, stopped = StopReason.DEVICE_LOST, str(error)
-        return _result(objective, asked, started, reason, stopped, gain, known)
+        return _result(objective, asked, times, reason, stopped, gain, known)
 
 
 def _unrecorded(options: SearchOptions, info: RunInfo, made: int | None = None) -> tuple[str, ...]:
@@ -255,7 +240,7 @@ def _unrecorded(options: SearchOptions, info: RunInfo, made: int | None = None) 
 def _result(
     objective: Objective,
     options: SearchOptions,
-    started: float,
+    times: SearchTime,
     reason: StopReason,
     stopped: str,
     gain: ExpectedGain | None,
@@ -277,14 +262,14 @@ def _result(
     in_leaders = any(row.phase == Phase.FINAL for row in measurements[known:])
     chosen = choose(measurements)
     ended = not interrupted and not stopped
-    if not trials and ended and options.time_limit_seconds is not None:
+    if not trials and ended and times.limit_seconds is not None:
         raise _nothing_tried(run.folder, info)
     if not chosen and ended:
         raise _nothing_right(trials, run.folder)
     compared = Gain()
     if ended:
         try:
-            compared = _gained(objective, options, chosen, measurements, started)
+            compared = _gained(objective, times, chosen, measurements)
         except KeyboardInterrupt:
             interrupted, reason = True, StopReason.INTERRUPTED
     return SearchResult(
@@ -292,7 +277,7 @@ def _result(
         info=info,
         trials=len(trials),
         failed=sum(trial.failure is not None for trial in trials),
-        seconds=time.monotonic() - started,
+        seconds=times.elapsed,
         choices=tuple(chosen[p] for p in info.cross_problems if p in chosen),
         interrupted=interrupted,
         stopped=stopped,
@@ -307,7 +292,9 @@ def _result(
     )
 
 
-def _introduction(objective: Objective, options: SearchOptions) -> Iterator[str]:
+def _introduction(
+    objective: Objective, options: SearchOptions, times: SearchTime
+) -> Iterator[str]:
     """Note what is searched, and what may disturb it."""
     info = objective.info
     yield (
@@ -322,7 +309,7 @@ def _introduction(objective: Objective, options: SearchOptions) -> Iterator[str]
         names = ", ".join(each.name.removesuffix(".yaml") for each in info.spaces)
         yield f"space {info.space}: the families {info.family} (of {names})"
     if not options.resume:
-        yield _forecast(info, objective.space.size, options)
+        yield times.forecast(info, min(trials_asked(options, info), objective.space.size))
     if (host := Host.here()).is_busy:
         yield (
             f"other work keeps the processor busy: a load of {host.load:.1f} on "
@@ -330,72 +317,18 @@ def _introduction(objective: Objective, options: SearchOptions) -> Iterator[str]
         )
 
 
-def _forecast(info: RunInfo, configs: int, options: SearchOptions) -> str:
-    """Note the expected duration: the time limit, or by the pace on similar devices."""
-    limit = options.time_limit_seconds
-    trials = min(trials_asked(options, info), configs)
-    if limit is not None:
-        ends = f"ends after about {limit:.0f} s"
-        if named := _named_sizes(info):
-            ends += f", not before the leaders are timed on the {named:,} of --cross-sizes"
-        is_open = trials >= UNLIMITED_BUDGET
-        return (
-            ends if is_open else f"{ends}, or {counted(trials, 'trial')} and the leaders' rounds"
-        )
-    begin, each = (0.5, 0.08) if info.device.kind == "cpu" else (0.1, 0.006)
-    seconds = trials * (begin + each * len(info.sizes)) / (1 - info.cross_share)
-    seconds += _seconds_of_comparison(options, seconds)
-    text = f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds:.0f} s"
-    return f"{counted(trials, 'trial')} and the leaders' rounds: about {text}, by other devices"
-
-
-def _named_sizes(info: RunInfo) -> int:
-    """The number of further sizes on which the leaders are timed whatever the time limit."""
-    return len(info.final_problems) - len(info.problems)
-
-
-def _whole(
-    show: Show, info: RunInfo, options: SearchOptions, started: float, configs: int
-) -> Show:
-    """Show the time left of the whole search, not of its trials alone, in a space of configs."""
-    limit = options.time_limit_seconds
-    end = math.inf if limit is None else started + limit
-    times_named = _named_sizes(info) > 0
-    began = time.monotonic()
-    end_of_trials = began + (_seconds_of_trials(info, limit, started) or 0.0)
-
-    def shown(progress: Progress) -> None:
-        left, now = progress.seconds_left, time.monotonic()
-        done, total = progress.done, progress.total
-        if progress.phase == "search" and done <= configs < total:  # the space ends the trials
-            left = None if left is None else left * (configs - done) / (total - done)
-            total = configs
-        if left is not None and progress.phase == "search":
-            of_trials = left + now - began
-            left += of_trials * info.cross_share / (1 - info.cross_share)
-        if left is not None and not (times_named and progress.phase == "leaders"):
-            left = max(0.0, min(left, end - now))
-        if progress.total >= UNLIMITED_BUDGET:  # as many as their part of the time allows
-            later = (progress.per_minute or 0.0) / 60 * (end_of_trials - now)
-            total = min(total, done + max(1, round(later)))
-        show(replace(progress, seconds_left=left, total=total))
-
-    return shown
-
-
 def _gained(
     objective: Objective,
-    options: SearchOptions,
+    times: SearchTime,
     chosen: Mapping[Problem, Choice],
     rows: Sequence[Measurement],
-    started: float,
 ) -> Gain:
     """Compare the chosen kernels with the default, the roofline, and installed libraries."""
     info = objective.info
     best = [chosen[problem].best for problem in info.problems if problem in chosen]
     if info.objective != TIME:
         return Gain()
-    seconds = _seconds_of_comparison(options, time.monotonic() - started)
+    seconds = times.of_comparison(times.elapsed)
     comparing = Comparing()
     if seconds:
         order = spread_order([row.problem.sizes for row in best], [best[0].problem.sizes])
@@ -404,68 +337,35 @@ def _gained(
             [best[number] for number in order],
             objective.runner.device_number,
             seconds,
-            _START_SECONDS if options.time_limit_seconds is None else _LIMITED_START_SECONDS,
+            times.of_libraries_start,
         )
     default = default_seconds(rows, default_configs(objective.space))
     return Gain.of(best, default, info.device, comparing)
 
 
-def _seconds_of_comparison(options: SearchOptions, elapsed: float) -> float:
-    """Return the time for comparing with libraries: a small part of the search.
-
-    It is 0 for no comparison, as after a search of some seconds.
-    """
-    limit = options.time_limit_seconds
-    seconds = min(_COMPARE_SECONDS, elapsed / 10, math.inf if limit is None else limit / 30)
-    return seconds if options.compare and seconds >= 1 else 0.0
-
-
-def _seconds_of_trials(info: RunInfo, limit: float | None, started: float) -> float | None:
-    """Return the time in which trials may begin, so that the leaders end within the time limit.
-
-    The start of the command counts, too, but some trials are made in any case.
-    """
-    if limit is None:
-        return None
-    share = info.cross_share or SHARE * min(1.0, len(info.final_problems) / _USUAL_SIZES)
-    if info.cross_share and name_leaders(info.priors):
-        share = _KNOWN_SHARE
-    of_leaders = share * limit
-    if info.cross_share:  # a selector needs the leaders on many sizes, however short the search is
-        of_leaders = max(of_leaders, min(_LEADERS_SECONDS, limit / 2))
-    return max(limit - of_leaders - (time.monotonic() - started), limit / 4)
-
-
 def _search_alone(
-    objective: Objective, options: SearchOptions, started: float, show: Show
+    objective: Objective, options: SearchOptions, times: SearchTime, show: Show
 ) -> tuple[StopReason, ExpectedGain | None]:
     budget = trials_asked(options, objective.info)
     study = create_study(objective)
     tuning = study.tuning
-    asks_for_more = options.budget is not None or options.time_limit_seconds is not None
-    end = _end_of_leaders(options, started)
+    asks_for_more = options.budget is not None or times.limit_seconds is not None
+    end = times.end_of_leaders
     if tuning.has_leaders_left(budget) and not asks_for_more:
         reason = StopReason.LEADERS
     else:
-        limit = _seconds_of_trials(objective.info, options.time_limit_seconds, started)
+        limit = times.of_trials(objective.info)
         last = math.inf if limit is None else max(end, time.monotonic() + limit)
         reason = tuning.search(budget, limit, patience=options.patience, show=show, end=last)
     tuning.measure_leaders(show, end)
     return reason, study.expected_gain(AHEAD)
 
 
-def _end_of_leaders(options: SearchOptions, started: float) -> float:
-    limit = options.time_limit_seconds
-    if limit is None:
-        return math.inf
-    return started + limit - 2 * _seconds_of_comparison(options, limit)
-
-
 def _search_together(
     objective: Objective,
     url: URL,
     options: SearchOptions,
-    started: float,
+    times: SearchTime,
     workers: LocalWorkers | None,
     show: Show,
     note: Note,
@@ -480,8 +380,7 @@ def _search_together(
             info, run.database, queue, runner, study, show, note, partial(open_writer, info, url)
         )
         reason = StopReason.BUDGET
-        limit = _seconds_of_trials(info, options.time_limit_seconds, started)
-        end = _end_of_leaders(options, started)
+        limit, end = times.of_trials(info), times.end_of_leaders
         tuning.work(limit, end)
         if not tuning.counts.concluded and limit is not None:
             reason = StopReason.TIME_LIMIT

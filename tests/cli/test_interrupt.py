@@ -95,7 +95,7 @@ def test_an_interrupt_in_the_leaders_rounds_asks_for_no_further_trials(
     shared = ("--storage", f"sqlite:///{tmp_path}/shared.db") if is_shared else ()
     with monkeypatch.context() as patch:
         patch.setattr(FinalRounds, "measure", cut_off)
-        patch.setattr("mltune.workflow.search._seconds_of_trials", lambda *_: 0.1)
+        patch.setattr("mltune.workflow.search_time.SearchTime.of_trials", lambda *_: 0.1)
         done = mltune(*quick_search, *few, *shared)
 
     made = int(re.findall(r": (\d+) trials?", done.out)[0])
@@ -111,7 +111,7 @@ def test_an_interrupt_of_the_comparison_keeps_the_table(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("mltune.workflow.search.compare_with_installed", interrupted)
-    monkeypatch.setattr("mltune.workflow.search._seconds_of_comparison", lambda *_: 1.0)
+    monkeypatch.setattr("mltune.workflow.search_time.SearchTime.of_comparison", lambda *_: 1.0)
     few = ("--sizes", "8x8x8", "--budget", "2", "--run", tmp_path / "run")
 
     done = mltune(*quick_search, *few)

@@ -10,8 +10,8 @@ import pytest
 
 from mltune.run.run import read_info
 from mltune.tuning.progress import Progress
-from mltune.tuning.search_options import UNLIMITED_BUDGET, SearchOptions
-from mltune.workflow.search import _whole
+from mltune.tuning.search_options import UNLIMITED_BUDGET
+from mltune.workflow.search_time import SearchTime
 from mltune.workflow.worker import _show_open
 
 
@@ -27,8 +27,7 @@ def test_leaders_that_meet_on_named_sizes_take_longer_than_the_limit(
         info = replace(info, cross_share=0.4)
     shown: list[Progress] = []
 
-    limited = SearchOptions(time_limit_seconds=20.0)
-    show = _whole(shown.append, info, limited, time.monotonic(), configs=100)
+    show = SearchTime(time.monotonic(), 20.0).with_time_left(shown.append, info, configs=100)
     show(Progress(phase=phase, done=1, total=9, seconds_left=400.0))
 
     assert shown[0].seconds_left == pytest.approx(seconds, abs=1.0)
@@ -49,8 +48,7 @@ def test_a_space_with_fewer_configs_ends_the_trials(
     info = read_info(Path("runs/2026-11-21-sgemm-nn-pocl"))
     shown: list[Progress] = []
 
-    options = SearchOptions(time_limit_seconds=limit)
-    show = _whole(shown.append, info, options, time.monotonic(), configs=100)
+    show = SearchTime(time.monotonic(), limit).with_time_left(shown.append, info, configs=100)
     left = float(budget - done)  # a second each
     show(Progress(phase="search", done=done, total=budget, per_minute=60.0, seconds_left=left))
 
