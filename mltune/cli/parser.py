@@ -68,15 +68,13 @@ def whole(text: str) -> int:
     return _whole_from(0, text)
 
 
-_MOST_SEED = 2**31 - 1
-"""Numpy and scikit-learn take seeds of 32 bits, and seeds are derived from the given one."""
-
-
 def seed(text: str) -> int:
     """Read a seed."""
-    if (value := whole(text)) <= _MOST_SEED:
+    from mltune.tuning.search_options import MOST_SEED
+
+    if (value := whole(text)) <= MOST_SEED:
         return value
-    raise argparse.ArgumentTypeError(f"must be at most {_MOST_SEED}, got '{text}'")
+    raise argparse.ArgumentTypeError(f"must be at most {MOST_SEED}, got '{text}'")
 
 
 def number(text: str) -> float:
