@@ -26,6 +26,8 @@ from mltune.distil.fit import Settings
 
 Array = NDArray[np.float64]
 
+_Groups = tuple[tuple[NDArray[np.intp], NDArray[np.intp], Array], ...]
+
 REACH = 4.0
 """The length scale: sizes with so many doublings of an extent between them correlate by 0.48."""
 
@@ -181,22 +183,21 @@ class Residuals:
     Attributes:
         known: places of the measured sizes, a row each.
         pulls: the weight of each measured size (rows) for each kernel (columns).
-        means: of the residuals, of each kernel.
         groups: kernels that were timed on the same sizes: which sizes, and the inverse of their
             covariances.
         scale: variance of the residuals.
+        error: sum of squared errors when each known residual is predicted from the others.
         noise: variance of noise / variance of residuals.
         capacity: elements that a cache holds; None if no cache shows.
-        error: sum of squared errors when each known residual is predicted from the others.
     """
 
     known: Places
     pulls: Array
-    groups: tuple[tuple[NDArray[np.intp], NDArray[np.intp], Array], ...]
+    groups: _Groups
     scale: Array
+    error: float
     noise: float
     capacity: float | None
-    error: float
     settings: Settings
 
     @classmethod
@@ -208,17 +209,20 @@ class Residuals:
             rests: log of measured time / formula's time by size and kernel; nan where unknown.
             settings: say which sizes are whole vectors.
         """
-        known, best = _best(Places.of(sizes, settings), rests, NOISES)
-        capacity = None
-        for candidate in CAPACITIES:
-            places, fit = _best(Places.of(sizes, settings, candidate), rests, (best.noise,))
-            if fit.error < best.error:
-                known, best, capacity = places, fit, candidate
-        if capacity is not None:
-            known, best = _best(known, rests, NOISES)
-        return cls(
-            known, best.pulls, best.groups, best.scale, best.noise, capacity, best.error, settings
-        )
+
+        def best_of(capacity: float | None, noises: Sequence[float]) -> Residuals:
+            known = Places.of(sizes, settings, capacity)
+            covariance = known.covariance(known)
+            fits = (
+                cls(known, *_fit(covariance, rests, noise), noise, capacity, settings)
+                for noise in noises
+            )
+            return min(fits, key=lambda fit: fit.error)
+
+        best = best_of(None, NOISES)
+        for capacity in CAPACITIES:
+            best = min(best, best_of(capacity, (best.noise,)), key=lambda fit: fit.error)
+        return best if best.capacity is None else best_of(best.capacity, NOISES)
 
     def joined(self, rests: Array, alike: Array) -> Residuals:
         """Return the same with kernels that learn from each other, too.
@@ -279,24 +283,12 @@ class Residuals:
         return Places.of(sizes, self.settings, self.capacity)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fit:
-    noise: float
-    pulls: Array
-    groups: tuple[tuple[NDArray[np.intp], NDArray[np.intp], Array], ...]
-    scale: Array
-    error: float
+def _fit(covariance: Array, rests: Array, noise: float) -> tuple[Array, _Groups, Array, float]:
+    """Solve for every kernel, and predict each known residual from the others.
 
-
-def _best(places: Places, rests: Array, noises: Sequence[float]) -> tuple[Places, _Fit]:
-    """Return the fit with the least error of left-out residuals, with its places."""
-    covariance = places.covariance(places)
-    fits = [_fit(covariance, rests, noise) for noise in noises]
-    return places, min(fits, key=lambda fit: fit.error)
-
-
-def _fit(covariance: Array, rests: Array, noise: float) -> _Fit:
-    """Solve for every kernel, and predict each known residual from the others."""
+    Returns:
+        `pulls`, `groups`, `scale` and `error` of `Residuals`.
+    """
     pulls, scale, error = np.zeros(rests.shape), np.zeros(rests.shape[1]), 0.0
     groups: list[tuple[NDArray[np.intp], NDArray[np.intp], Array]] = []
     known = np.isfinite(rests)
@@ -313,7 +305,7 @@ def _fit(covariance: Array, rests: Array, noise: float) -> _Fit:
         groups.append((columns, rows, inverse))
         apart = inverse @ (told - alike[rows, None])
         error += float(((apart / np.diag(inverse)[:, None]) ** 2).sum())
-    return _Fit(noise, pulls, tuple(groups), scale, error)
+    return pulls, tuple(groups), scale, error
 
 
 def _joint_pulls(covariance: Array, alike: Array, rests: Array, noise: float) -> Array:
