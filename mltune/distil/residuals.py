@@ -26,7 +26,7 @@ from mltune.distil.fit import Settings
 
 Array = NDArray[np.float64]
 
-_Groups = tuple[tuple[NDArray[np.intp], NDArray[np.intp], Array], ...]
+_Group = tuple[NDArray[np.intp], NDArray[np.intp], Array]
 
 REACH = 4.0
 """The length scale: sizes with so many doublings of an extent between them correlate by 0.48."""
@@ -133,14 +133,14 @@ class Places:
             step *= step
             apart += step
         np.sqrt(apart, out=apart)
-        told = np.subtract.outer(self.misses, others.misses)
-        np.abs(told, out=told)
-        told += apart
-        np.exp(-told, out=told)
+        found = np.subtract.outer(self.misses, others.misses)
+        np.abs(found, out=found)
+        found += apart
+        np.exp(-found, out=found)
         apart += 1.0
-        told *= apart
-        told *= self.shared[:, others.kinds][self.kinds]
-        return told
+        found *= apart
+        found *= self.shared[:, others.kinds][self.kinds]
+        return found
 
 
 def footprint(sizes: Array) -> Array:
@@ -193,7 +193,7 @@ class Residuals:
 
     known: Places
     pulls: Array
-    groups: _Groups
+    groups: tuple[_Group, ...]
     scale: Array
     error: float
     noise: float
@@ -201,12 +201,12 @@ class Residuals:
     settings: Settings
 
     @classmethod
-    def learn(cls, sizes: Array, rests: Array, settings: Settings) -> Residuals:
+    def learn(cls, sizes: Array, residuals: Array, settings: Settings) -> Residuals:
         """Learn from measured times, each kernel from its own.
 
         Args:
             sizes: m, n, k and batch, a row each.
-            rests: log of measured time / formula's time by size and kernel; nan where unknown.
+            residuals: log of measured time / formula's time by size and kernel; nan where unknown.
             settings: say which sizes are whole vectors.
         """
 
@@ -214,7 +214,7 @@ class Residuals:
             known = Places.of(sizes, settings, capacity)
             covariance = known.covariance(known)
             fits = (
-                cls(known, *_fit(covariance, rests, noise), noise, capacity, settings)
+                cls(known, *_fit(covariance, residuals, noise), noise, capacity, settings)
                 for noise in noises
             )
             return min(fits, key=lambda fit: fit.error)
@@ -224,16 +224,16 @@ class Residuals:
             best = min(best, best_of(capacity, (best.noise,)), key=lambda fit: fit.error)
         return best if best.capacity is None else best_of(best.capacity, NOISES)
 
-    def joined(self, rests: Array, alike: Array) -> Residuals:
+    def joined(self, residuals: Array, of_kernels: Array) -> Residuals:
         """Return the same with kernels that learn from each other, too.
 
         Noise and cache stay, as chosen without that: it is exact and fast, and no worse.
 
         Args:
-            rests: those that it learned from.
-            alike: covariance of the kernels.
+            residuals: those that it learned from.
+            of_kernels: covariance of the kernels.
         """
-        pulls = _joint_pulls(self.known.covariance(self.known), alike, rests, self.noise)
+        pulls = _joint_pulls(self.known.covariance(self.known), of_kernels, residuals, self.noise)
         return replace(self, pulls=pulls)
 
     def expect(self, sizes: Array) -> Array:
@@ -253,11 +253,11 @@ class Residuals:
         return np.concatenate([self._doubt(sizes[rows]) for rows in _parts(len(sizes))])
 
     def _doubt(self, sizes: Array) -> Array:
-        shared = self._places(sizes).covariance(self.known)
+        covariance = self._places(sizes).covariance(self.known)
         found = np.empty((len(sizes), self.pulls.shape[1]))
         for columns, rows, inverse in self.groups:
-            told = shared[:, rows]
-            left = 1.0 - np.einsum("ij,jk,ik->i", told, inverse, told, optimize=True)
+            near = covariance[:, rows]
+            left = 1.0 - np.einsum("ij,jk,ik->i", near, inverse, near, optimize=True)
             found[:, columns] = np.sqrt(np.maximum(left, 0.0)[:, None] * self.scale[columns])
         return found
 
@@ -274,8 +274,8 @@ class Residuals:
         known, counts = self.known.as_type(np.float32), met.astype(np.float32)
         found = np.empty((len(sizes), counts.shape[1]))
         for rows in _parts(len(sizes)):
-            told = self._places(sizes[rows]).as_type(np.float32).covariance(known)
-            nearest = (told**_NEAREST @ counts) ** (1 / _NEAREST)
+            covariance = self._places(sizes[rows]).as_type(np.float32).covariance(known)
+            nearest = (covariance**_NEAREST @ counts) ** (1 / _NEAREST)
             found[rows] = np.sqrt(1.0 - np.minimum(nearest, 1.0) ** 2)
         return found
 
@@ -283,52 +283,61 @@ class Residuals:
         return Places.of(sizes, self.settings, self.capacity)
 
 
-def _fit(covariance: Array, rests: Array, noise: float) -> tuple[Array, _Groups, Array, float]:
+def _fit(
+    covariance: Array, residuals: Array, noise: float
+) -> tuple[Array, tuple[_Group, ...], Array, float]:
     """Solve for every kernel, and predict each known residual from the others.
 
     Returns:
         `pulls`, `groups`, `scale` and `error` of `Residuals`.
     """
-    pulls, scale, error = np.zeros(rests.shape), np.zeros(rests.shape[1]), 0.0
-    groups: list[tuple[NDArray[np.intp], NDArray[np.intp], Array]] = []
-    known = np.isfinite(rests)
+    pulls, scale, error = np.zeros(residuals.shape), np.zeros(residuals.shape[1]), 0.0
+    groups: list[_Group] = []
+    known = np.isfinite(residuals)
     # An effect that slows all kernels alike changes no choice, so it does not count for the noise.
-    alike = np.where(known, rests, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    for columns in _alike(known):
+    means = means_of_known(residuals)
+    for columns in _timed_alike(known):
         rows: NDArray[np.intp] = np.flatnonzero(known[:, columns[0]])
-        told = rests[np.ix_(rows, columns)]
+        here = residuals[np.ix_(rows, columns)]
         noisy = covariance[np.ix_(rows, rows)] + noise * np.eye(len(rows))
         inverse = np.asarray(np.linalg.inv(noisy), dtype=np.float64)
-        pull = inverse @ told
+        pull = inverse @ here
         pulls[np.ix_(rows, columns)] = pull
-        scale[columns] = (told * pull).sum(axis=0) / max(len(rows), 1)
+        scale[columns] = (here * pull).sum(axis=0) / max(len(rows), 1)
         groups.append((columns, rows, inverse))
-        apart = inverse @ (told - alike[rows, None])
+        apart = inverse @ (here - means[rows, None])
         error += float(((apart / np.diag(inverse)[:, None]) ** 2).sum())
     return pulls, tuple(groups), scale, error
 
 
-def _joint_pulls(covariance: Array, alike: Array, rests: Array, noise: float) -> Array:
+def means_of_known(residuals: Array) -> Array:
+    """Return the mean residual of the kernels that were timed on each size."""
+    known = np.isfinite(residuals)
+    sums = np.where(known, residuals, 0.0).sum(axis=1)
+    return np.asarray(sums / np.maximum(known.sum(axis=1), 1))
+
+
+def _joint_pulls(covariance: Array, of_kernels: Array, residuals: Array, noise: float) -> Array:
     """Solve for all kernels at once, by conjugate gradients.
 
     A product with the covariances of all times takes two products of small matrices.
     """
     from scipy.sparse.linalg import LinearOperator, cg  # takes long to load
 
-    known = np.nonzero(np.isfinite(rests))
-    told = rests[known]
-    weights = np.zeros(rests.shape)
+    known = np.nonzero(np.isfinite(residuals))
+    given = residuals[known]
+    weights = np.zeros(residuals.shape)
 
     def product_with(vector: Array) -> Array:
         weights[known] = vector.ravel()
-        return np.asarray((covariance @ weights @ alike)[known] + noise * vector.ravel())
+        return np.asarray((covariance @ weights @ of_kernels)[known] + noise * vector.ravel())
 
-    operator = LinearOperator((len(told), len(told)), matvec=product_with, dtype=np.float64)
-    weights[known], _ = cg(operator, told, rtol=_SOLVED, maxiter=_MOST_STEPS)
-    return np.asarray(weights @ alike)
+    operator = LinearOperator((len(given), len(given)), matvec=product_with, dtype=np.float64)
+    weights[known], _ = cg(operator, given, rtol=_SOLVED, maxiter=_MOST_STEPS)
+    return np.asarray(weights @ of_kernels)
 
 
-def _alike(known: NDArray[np.bool_]) -> Iterator[NDArray[np.intp]]:
+def _timed_alike(known: NDArray[np.bool_]) -> Iterator[NDArray[np.intp]]:
     """Yield the kernels that were timed on the same sizes, by their columns."""
     _, group = np.unique(known, axis=1, return_inverse=True)
     for number in range(int(group.max()) + 1):

@@ -20,8 +20,8 @@ from mltune.distil.formula_times import log_seconds
 from mltune.distil.formulas import fit_formula
 from mltune.distil.likeness import kernel_covariance
 from mltune.distil.portfolio import cover
-from mltune.distil.residuals import Residuals
-from mltune.distil.rest_forest import RestForest
+from mltune.distil.residual_forest import ResidualForest
+from mltune.distil.residuals import Residuals, means_of_known
 from mltune.distil.table import LEAST_MET, Size, TimeTable
 from mltune.distil.traffic import Traffic
 from mltune.kernel.name import Blocking, blocking_of
@@ -98,7 +98,7 @@ class Teacher:
     residuals: Residuals | None
     share: float = 1.0
     offsets: Array | float = 0.0
-    forest: RestForest | None = None
+    forest: ResidualForest | None = None
     traffic: Traffic | None = None
     met: NDArray[np.bool_] | None = None
 
@@ -120,12 +120,12 @@ class Teacher:
         logs = log_seconds(self.formulas, sizes) if by_formulas is None else by_formulas
         expected = np.asarray(_mixed(logs, self.share) + self.offsets)
         if self.residuals is not None:
-            rests = self.residuals.expect(sizes)
+            corrections = self.residuals.expect(sizes)
             if self.forest is not None:
-                mean = rests.mean(axis=1, keepdims=True)
+                mean = corrections.mean(axis=1, keepdims=True)
                 weight = FOREST_SHARE if self.share == 1 else MEAN_FOREST_SHARE
-                rests += weight * (self.forest.expect(sizes, logs) + mean - rests)
-            expected += rests
+                corrections += weight * (self.forest.expect(sizes, logs) + mean - corrections)
+            expected += corrections
             if self.met is not None:
                 expected += UNMET * self.residuals.apart(sizes, self.met)
         return self._at_least(expected, sizes)
@@ -206,15 +206,15 @@ def learn(table: TimeTable, portfolio: tuple[int, ...], settings: Settings) -> T
     expected = log_seconds(formulas, sizes)
     found: list[Teacher] = []
     for share in SHARES:
-        rests = logs - _mixed(expected, share)
-        offsets = _offsets(rests) if share < 1 else 0.0
-        residuals = Residuals.learn(sizes, rests - offsets, settings)
-        found.append(Teacher(portfolio, tuple(formulas), residuals, share, offsets))
+        residuals = logs - _mixed(expected, share)
+        offsets = _offsets(residuals) if share < 1 else 0.0
+        process = Residuals.learn(sizes, residuals - offsets, settings)
+        found.append(Teacher(portfolio, tuple(formulas), process, share, offsets))
     best = min(found, key=lambda one: one.residuals.error if one.residuals else math.inf)
     assert best.residuals is not None
-    rests = logs - _mixed(expected, best.share) - best.offsets
+    residuals = logs - _mixed(expected, best.share) - best.offsets
     alike = kernel_covariance([table.kernels[column] for column in portfolio])
-    best = replace(best, residuals=best.residuals.joined(rests, alike))
+    best = replace(best, residuals=best.residuals.joined(residuals, alike))
     if table.met is not None:
         best = replace(best, met=table.met[:, list(portfolio)])
     if settings.memory is not None:
@@ -224,22 +224,20 @@ def learn(table: TimeTable, portfolio: tuple[int, ...], settings: Settings) -> T
         )
     if len(portfolio) == 1 or len(sizes) < LEAST_SIZES:
         return best
-    return _with_forest(best, sizes, rests, expected)
+    return _with_forest(best, sizes, residuals, expected)
 
 
-def _with_forest(teacher: Teacher, sizes: Array, rests: Array, expected: Array) -> Teacher:
+def _with_forest(teacher: Teacher, sizes: Array, residuals: Array, expected: Array) -> Teacher:
     """Let a forest learn the same residuals; those that nobody measured are the process's."""
     assert teacher.residuals is not None
-    filled = np.where(np.isfinite(rests), rests, teacher.residuals.expect(sizes))
-    return replace(teacher, forest=RestForest.learn(teacher.formulas, sizes, expected, filled))
+    filled = np.where(np.isfinite(residuals), residuals, teacher.residuals.expect(sizes))
+    return replace(teacher, forest=ResidualForest.learn(teacher.formulas, sizes, expected, filled))
 
 
 def _mixed(logs: Array, share: float) -> Array:
     return logs if share == 1 else share * logs + (1 - share) * logs.mean(axis=1, keepdims=True)
 
 
-def _offsets(rests: Array) -> Array:
+def _offsets(residuals: Array) -> Array:
     """Return how much each kernel's residuals are above the mean of all on the same sizes."""
-    known = np.isfinite(rests)
-    alike = np.where(known, rests, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    return np.asarray(np.nanmean(rests - alike[:, None], axis=0))
+    return np.asarray(np.nanmean(residuals - means_of_known(residuals)[:, None], axis=0))

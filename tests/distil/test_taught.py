@@ -17,8 +17,8 @@ from mltune.distil.leaf_losses import with_losses
 from mltune.distil.likeness import OWN, SIMILAR, kernel_covariance
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.portfolio import cover
+from mltune.distil.residual_forest import ResidualForest
 from mltune.distil.residuals import Residuals, worst_alignment
-from mltune.distil.rest_forest import RestForest
 from mltune.distil.suggest import APART, MOST_TIMES_LONGER, suggested
 from mltune.distil.table import GAP
 from mltune.distil.taught import LOSS_SIZES, Lesson, taught
@@ -122,7 +122,7 @@ def test_batches_are_drawn_where_batches_were_measured(make_table: MakeTable) ->
     assert drawn_sizes(1000, table, 0)[:, 3].max() > 1
 
 
-def test_rests_are_learned_with_a_doubt_that_grows_with_the_distance() -> None:
+def test_residuals_are_learned_with_a_doubt_that_grows_with_the_distance() -> None:
     rng = np.random.default_rng(0)
     sizes = np.column_stack([np.floor(2 ** rng.uniform(4, 10, (150, 3))), np.ones(150)])
     truth = 0.1 * np.log2(sizes[:, :1] / sizes[:, 1:2]) * np.array([1.0, -1.0])
@@ -179,7 +179,7 @@ def test_kernels_are_as_alike_as_their_configs(make_table: MakeTable) -> None:
     assert kernel_covariance([first, other])[0, 1] < 1 + SIMILAR
 
 
-def test_rests_change_where_a_cache_is_full() -> None:
+def test_residuals_change_where_a_cache_is_full() -> None:
     rng = np.random.default_rng(1)
     sizes = np.column_stack([np.floor(2 ** rng.uniform(6, 13, (300, 3))), np.ones(300)])
     m, n, k, _ = sizes.T
@@ -208,16 +208,19 @@ def test_trees_learn_steps_that_a_smooth_process_does_not() -> None:
     sizes = np.column_stack([np.exp(rng.uniform(3, 8, (400, 3))).round(), np.ones(400)])
     logs = np.log(sizes[:, :2])
     step = np.where(sizes[:, [1]] <= 64, [[0.4, 0.0]], [[0.0, 0.1]])
-    rests = step + rng.normal(0, 0.3, (400, 1))
+    residuals = step + rng.normal(0, 0.3, (400, 1))
     formulas = (FORMULA, FORMULA)
 
-    forest = RestForest.learn(formulas, sizes[:300], logs[:300], rests[:300])
+    forest = ResidualForest.learn(formulas, sizes[:300], logs[:300], residuals[:300])
 
     found = forest.expect(sizes[300:], logs[300:])
     off = np.abs((found - step[300:]) @ [1, -1])
     assert np.median(off) < 0.01
     assert off.mean() < 0.05
-    assert RestForest.learn(formulas, sizes, logs, rests).expect(sizes, logs).shape == (400, 2)
+    assert ResidualForest.learn(formulas, sizes, logs, residuals).expect(sizes, logs).shape == (
+        400,
+        2,
+    )
 
 
 def test_a_teacher_knows_times_of_sizes_that_it_never_saw(make_table: MakeTable) -> None:

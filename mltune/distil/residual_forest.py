@@ -32,7 +32,7 @@ _ALIGNED = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RestForest:
+class ResidualForest:
     """Predicts corrections of the logs of formulas' times, up to a constant for each size.
 
     Attributes:
@@ -45,15 +45,15 @@ class RestForest:
 
     @classmethod
     def learn(
-        cls, formulas: tuple[TimeFormula, ...], sizes: Array, logs: Array, rests: Array
-    ) -> RestForest:
+        cls, formulas: tuple[TimeFormula, ...], sizes: Array, logs: Array, residuals: Array
+    ) -> ResidualForest:
         """Learn from measured times.
 
         Args:
             formulas: of the kernels.
             sizes: m, n, k and batch, a row each.
             logs: logs of the formulas' times, by size and kernel.
-            rests: log of measured time / formula's time, by size and kernel; none is missing.
+            residuals: log of measured time / formula's time, by size and kernel; none is missing.
         """
         from sklearn.ensemble import ExtraTreesRegressor  # takes long to load, as in fit.py
 
@@ -61,7 +61,7 @@ class RestForest:
             TREES, min_samples_leaf=LEAST_IN_LEAF, max_features=ASKED, random_state=0
         )
         # A part that is equal for all kernels does not change the choice.
-        apart = rests - rests.mean(axis=1, keepdims=True)
+        apart = residuals - residuals.mean(axis=1, keepdims=True)
         return cls(model.fit(_asked(formulas, sizes, logs), apart), formulas)
 
     def expect(self, sizes: Array, logs: Array) -> Array:
