@@ -150,12 +150,13 @@ class LeaderChoice:
             return None
         order = [*self._visits]
         visit = order.index(problem) if problem in self._visits else len(order)
+        asked, learned = _fits_before(visit)
         if self._thread is not None and visit >= _FIRST_FIT:
-            self._learn(_learned_at(visit))
+            self._learn(learned)
         if visit < WITH_ALL:
             lacking = (each for each in self._leaders if each.config not in timed.union(passed))
             return next(lacking, None)
-        expected = self._expect(problem, _asked_at(visit))
+        expected = self._expect(problem, asked)
         known = {self._places[config]: self._log_time(problem, config) for config in timed}
         known |= {self._places[config]: np.inf for config in passed if config not in timed}
         best, gain = most_promising(expected.logs[0], expected.doubt[0], known)
@@ -216,18 +217,11 @@ class LeaderChoice:
         return seconds
 
 
-def _learned_at(visit: int) -> int:
-    """Return the number of sizes at the last fit before a size."""
-    return _learning(visit)[1]
+def _fits_before(visit: int) -> tuple[int, int]:
+    """Return the numbers of sizes at the last two fits before a size.
 
-
-def _asked_at(visit: int) -> int:
-    """Return the number of sizes of the fit that chooses for a size: the one before the last."""
-    return _learning(visit)[0]
-
-
-def _learning(visit: int) -> tuple[int, int]:
-    """Return the numbers of sizes at the last two fits before a size, the earlier one first."""
+    The earlier one chooses for the size.
+    """
     before = last = _FIRST_FIT
     while (following := int(last * _GROWTH)) <= visit:
         before, last = last, following
