@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mltune.bench.comparison import CLOCKS
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.machine import python_module
 from mltune.measurement import Measurement
@@ -138,8 +139,7 @@ def read_comparison(
     by_size = {problem.size: problem for problem in problems}
     found: list[Beside] = []
     for name in names:
-        clocks = ("call",) if name == "numpy" else ("kernel", "call")
-        for clock in clocks:
+        for clock in CLOCKS:
             ratios = {
                 problem: ratio
                 for size in document["sizes"]

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from mltune.bench.comparison import CLOCKS
+
 _DRAWS = 400
-_CLOCKS = ("kernel", "call")
 
 Samples = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -162,7 +163,7 @@ def compared(
     """
     found = []
     for library in libraries:
-        for clock in ("call",) if library == "numpy" else _CLOCKS:
+        for clock in CLOCKS:
             sizes = [
                 each
                 for name, document in documents.items()
