@@ -17,7 +17,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _CPU_ITEMS, _GPU_ITEMS = 1 << 14, 1 << 17
 _NARROW = 1 << 32  # so many words need wider integers
-COMPARISON_GROUP = 128  # work-items, if the device supports so many
 _FOUND = np.dtype([("wrong", "u8"), ("outside", "u8"), ("place", "u8"), ("error", "f8")])
 _REALS = {2: "half", 4: "float", 8: "double"}
 
@@ -30,11 +29,7 @@ class OpenCLComparison:
     """
 
     def __init__(
-        self,
-        context: cl.Context,
-        queue: cl.CommandQueue,
-        expected: Expected,
-        group: int = COMPARISON_GROUP,
+        self, context: cl.Context, queue: cl.CommandQueue, expected: Expected, group: int
     ) -> None:
         is_cpu = context.devices[0].type & cl.device_type.CPU
         items = _CPU_ITEMS if is_cpu else _GPU_ITEMS

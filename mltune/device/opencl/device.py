@@ -19,15 +19,15 @@ from mltune.device.inspection import MOST_SPOTS, Inspection
 from mltune.device.limits import check_launch, check_size, group_of
 from mltune.device.on_host import HostInspection
 from mltune.device.opencl.calculator import OpenCLCalculator, can_calculate
-from mltune.device.opencl.comparison import COMPARISON_GROUP, OpenCLComparison
+from mltune.device.opencl.comparison import OpenCLComparison
 from mltune.device.opencl.execution import (
     HostTimedExecution,
     OpenCLExecution,
     OpenCLSequence,
 )
-from mltune.device.opencl.fill import FILL_GROUP, Filler
+from mltune.device.opencl.fill import Filler
 from mltune.device.opencl.hold import Hold
-from mltune.device.opencl.inspection import LOOK_GROUP, OpenCLInspection
+from mltune.device.opencl.inspection import OpenCLInspection
 from mltune.device.opencl.listing import driver_device
 from mltune.device.opencl.pass_launch import PassLaunch, set_arguments
 from mltune.device.opencl.program import OpenCLProgram, build
@@ -42,6 +42,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _INTEGERS = {Kind.UINT: np.uint32, Kind.ULONG: np.uint64}
 _OLD = ("OpenCL C 1.0", "OpenCL C 1.1")
 _REFUSALS = (cl.Error, OverflowError, TypeError)
+_GROUP = 128  # work-items of our own kernels, if the device supports so many
 _BOUND = 2  # the kernel under test and the reference kernel
 
 
@@ -61,6 +62,7 @@ class OpenCLDevice:
     def __init__(self, entry: DeviceEntry) -> None:
         self._info = entry.info
         self._probed = entry.info.probed or Probed()
+        self._group = group_of(entry.info, _GROUP)
         self._launched: WeakSet[OpenCLProgram] = WeakSet()
         self._running: HostTimedExecution | None = None
         self._last: cl.Event | None = None  # of the last launch
@@ -138,9 +140,7 @@ class OpenCLDevice:
             return None
         if expected.value_bytes > self._info.max_alloc_bytes:
             return None
-        return OpenCLComparison(
-            self._context, self._queue, expected, group_of(self._info, COMPARISON_GROUP)
-        )
+        return OpenCLComparison(self._context, self._queue, expected, self._group)
 
     def calculator(self, dtype: str) -> OpenCLCalculator | None:
         """Return a calculator for tensors of a type; None without doubles or large work-groups.
@@ -162,12 +162,11 @@ class OpenCLDevice:
             LaunchError: when the driver cannot build them.
         """
         if self._inspection is None:
-            group = group_of(self._info, LOOK_GROUP)
-            if group < MOST_SPOTS or self._simulates:
+            if self._group < MOST_SPOTS or self._simulates:
                 self._inspection = HostInspection(self)
             else:
                 self._inspection = OpenCLInspection(
-                    self._context, self._queue, group, fills=self._probed.fills
+                    self._context, self._queue, self._group, fills=self._probed.fills
                 )
         return self._inspection
 
@@ -199,9 +198,7 @@ class OpenCLDevice:
         """
         end = (buffer.size if end_byte is None else end_byte) // 4 * 4
         if self._info.kind != "cpu" or not self._probed.fills:
-            self._filler = self._filler or Filler(
-                self._context, self._queue, group_of(self._info, FILL_GROUP)
-            )
+            self._filler = self._filler or Filler(self._context, self._queue, self._group)
             self._checked(self._filler.fill, buffer, byte, first_byte, end)
         elif end > first_byte:
             word, size = np.full(4, byte, np.uint8), end - first_byte

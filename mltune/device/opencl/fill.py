@@ -16,7 +16,6 @@ from mltune.device.errors import LaunchError
 from mltune.device.opencl.quiet import built
 
 _WORD = 4  # bytes
-FILL_GROUP = 128  # work-items, if the device supports so many
 _MOST_GROUPS = 2048
 _ZEROS = np.zeros(64, np.uint8)
 
@@ -34,9 +33,7 @@ def copy_zeros(queue: cl.CommandQueue, buffer: cl.Buffer, nbytes: int) -> None:
 class Filler:
     """Fills buffers with one byte; for use by one thread."""
 
-    def __init__(
-        self, context: cl.Context, queue: cl.CommandQueue, group: int = FILL_GROUP
-    ) -> None:
+    def __init__(self, context: cl.Context, queue: cl.CommandQueue, group: int) -> None:
         """Build the kernel.
 
         Raises:

@@ -20,7 +20,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 # words.
 _CPU_GRID = (64, 1)
 _GPU_ITEMS = 512 * 128
-LOOK_GROUP = 128  # work-items, if the device supports so many
 _WORD = 8  # bytes
 _MOST_CHECKSUMS = 2
 
@@ -29,12 +28,7 @@ class OpenCLInspection:
     """Checks a device's memory; for use by one thread."""
 
     def __init__(
-        self,
-        context: cl.Context,
-        queue: cl.CommandQueue,
-        group: int = LOOK_GROUP,
-        *,
-        fills: bool = True,
+        self, context: cl.Context, queue: cl.CommandQueue, group: int, *, fills: bool
     ) -> None:
         """Build the kernels.
 
