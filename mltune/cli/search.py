@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mltune.search.expected_gain import ExpectedGain
     from mltune.tuning.stop_reason import StopReason
     from mltune.workflow.gain import Gain
-    from mltune.workflow.search import SearchResult
+    from mltune.workflow.search_result import SearchResult
 
 EXAMPLE = "mltune search --budget 60 --problem sgemm_nn --sizes cpu --device auto"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mltune.cost_model import BoostedModel
     from mltune.selector import Selector
     from mltune.tuning.search_options import GivenSizes
-    from mltune.workflow.search import SearchResult
+    from mltune.workflow.search_result import SearchResult
     from mltune.workflow.tune_result import TuneResult
 
 RunLike = Run | str | Path

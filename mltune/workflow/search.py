@@ -7,16 +7,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import URL
 
 from mltune.counted import counted, none_of
 from mltune.errors import DeviceGoneError, DiskFullError, MltuneError, NoCorrectConfigError
-from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem, problem_type_name
 from mltune.problem.calls import all_transposes
@@ -27,7 +25,6 @@ from mltune.run.run import read_info
 from mltune.run.run_info import TIME, RunInfo
 from mltune.runner.opening import Opening
 from mltune.search.expected_gain import ExpectedGain
-from mltune.shell import command
 from mltune.tuning.cross_sizes import spread_order
 from mltune.tuning.final_selection import Choice, choose
 from mltune.tuning.local_workers import LocalWorkers, all_devices, share_of_builders
@@ -41,123 +38,18 @@ from mltune.tuning.search_options import (
 )
 from mltune.tuning.shared_tuning import SharedTuning
 from mltune.tuning.sharing import device_key, joined
-from mltune.tuning.stop_reason import AHEAD, StopReason, gain_to_json
+from mltune.tuning.stop_reason import AHEAD, StopReason
 from mltune.tuning.trial import Trial, group_trials
 from mltune.workflow.comparing import Comparing, compare_with_installed
 from mltune.workflow.gain import Gain, default_seconds
 from mltune.workflow.objective import Objective
 from mltune.workflow.run_setup import Note, default_configs, new_study, open_writer
+from mltune.workflow.search_result import SearchResult
 from mltune.workflow.search_time import SearchTime
 from mltune.workflow.tuned_study import create_study
 
 _WAIT_SECONDS = 120
 """How long workers of this host wait for the run."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
-    """The result of a search.
-
-    Attributes:
-        choices: for every size the chosen config, and equally good ones.
-        seconds: wall time of this call.
-        interrupted: whether it was stopped before its end.
-        stopped: why it ended early by itself; empty if it did not.
-        disturbed: rounds of the leaders that were repeated, as something slowed them down.
-        measured_while_building: the share of the builders' time in which the device measured.
-        stop_reason: why the trials ended.
-        sizes_left_out: sizes that nothing was timed on, as the time was over.
-        effort: how the budget was used.
-        expected_gain: of further trials; None if unknown.
-        gain: over the default kernel, of the roofline, over installed libraries.
-        unrecorded: options that the run does not record, for the command that resumes it.
-    """
-
-    run: Path
-    info: RunInfo
-    trials: int
-    failed: int
-    seconds: float
-    choices: tuple[Choice, ...]
-    interrupted: bool
-    stopped: str = ""
-    disturbed: int = 0
-    measured_while_building: float | None = None
-    stop_reason: StopReason
-    sizes_left_out: int = 0
-    effort: Effort
-    expected_gain: ExpectedGain | None = None
-    gain: Gain = field(default_factory=Gain)
-    unrecorded: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:  # one line: the run's options alone are pages long
-        trials = f"{counted(self.trials, 'trial')}, {self.failed} failed"
-        return f"<SearchResult {self.problem} on {self.info.device.name}: {trials}, {self.run}>"
-
-    @property
-    def best(self) -> tuple[Measurement, ...]:
-        """The chosen config's measurement on every size."""
-        return tuple(choice.best for choice in self.choices)
-
-    @property
-    def problem(self) -> str:
-        """The problem type's name."""
-        return problem_type_name(self.info.contraction)
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code: 0, 130 if it was interrupted, or 4 if the device was lost."""
-        return 130 if self.interrupted else 4 if self.stopped else 0
-
-    def resumed_by(self, *more: str) -> str:
-        """Return the command that resumes the search, with further options."""
-        return resuming(self.run, self.info, *more)
-
-    @property
-    def next_commands(self) -> tuple[str, ...]:
-        """The commands to type next."""
-        if self.interrupted or self.stopped:
-            reason = self.stopped or "interrupted"
-            again = self.resumed_by(*self.unrecorded)
-            return (f"{reason}; resume with: {again}",)
-        if self.info.family == HANDWRITTEN:
-            return (f"next: {command('mltune', 'report', self.run)}",)
-        verbs = ("train", "distil") if self.info.contraction.is_gemm else ("report", "source")
-        first, other = (command("mltune", verb, self.run) for verb in verbs)
-        return (f"next: {first}    or: {other}",)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the document that `--json` prints."""
-        return {
-            "run": str(self.run),
-            "device": self.info.device.name,
-            "driver": self.info.device.driver_version,
-            "problem": self.problem,
-            "trials": self.trials,
-            "failed": self.failed,
-            "seconds": round(self.seconds, 3),
-            "interrupted": self.interrupted,
-            "stopped": self.stopped,
-            "disturbed": self.disturbed,
-            "measured_while_building": self.measured_while_building,
-            "stop_reason": self.stop_reason.value,
-            "sizes_left_out": self.sizes_left_out,
-            "expected_gain": gain_to_json(self.expected_gain),
-            "effort": self.effort.to_json(),
-            "gain": self.gain.to_json(),
-            "best": [
-                {
-                    "sizes": list(choice.best.problem.size),
-                    "config": choice.best.config.to_json(),
-                    "kernel": choice.best.kernel,
-                    "seconds": choice.best.median,
-                    "gflops": choice.best.gflops,
-                    "equals": [one.kernel for one in choice.equals],
-                    **self.gain.size_to_json(choice.best.problem),
-                }
-                for choice in self.choices
-            ],
-        }
 
 
 def search(options: SearchOptions, show: Show, note: Note) -> SearchResult:

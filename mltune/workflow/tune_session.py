@@ -32,7 +32,8 @@ from mltune.workflow.export import DEFAULT_NAME, export_selectors
 from mltune.workflow.known_pack import pack_of
 from mltune.workflow.program_gain import Against
 from mltune.workflow.run_setup import Note
-from mltune.workflow.search import SearchResult, search
+from mltune.workflow.search import search
+from mltune.workflow.search_result import SearchResult
 from mltune.workflow.tune_compare import Chosen, compare_parts
 from mltune.workflow.tune_plan import SEARCHING, Part
 from mltune.workflow.tune_report import REPORT_NAME, report_text

@@ -22,7 +22,8 @@ from mltune.tuning.search_options import SearchOptions
 from mltune.tuning.stop_reason import StopReason
 from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
 from mltune.workflow.gain import Gain
-from mltune.workflow.search import SearchResult, search
+from mltune.workflow.search import search
+from mltune.workflow.search_result import SearchResult
 from tests.patience import PATIENCE_SECONDS
 from tests.waiting import wait_for_rows
 
