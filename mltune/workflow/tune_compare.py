@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -80,33 +80,53 @@ def compare_parts(
     for number, each in enumerate(chosen):
         name = each.part.name
         left = max(0.0, end - time.monotonic())
-        phase = f"compare {name}"
-        show(Progress(phase=phase, done=number, total=len(chosen), seconds_left=left))
-        sizes = _sizes(each, entry.info, seed)
-        counts[name] = {size.extents: size.count for size in sizes}
+        show(Progress(phase=f"compare {name}", done=number, total=len(chosen), seconds_left=left))
+        counts[name] = {size.extents: size.count for size in _sizes(each, entry.info, seed)}
         if number and left <= 0:  # a library that compiles took it all
             documents[name] = {"sizes": []}
             continue
-        extents = [size.extents for size in sizes]
         share = shares[number] / math.fsum(shares[number:])
-        bench = partial(_bench, each.selector, entry, extents, share)
-        quick = [library for library in taken if library not in COMPILING]
-        may_drop = bool(quick) and quick != taken
-        kept = min(_MOST_SPARE, left / 2) if may_drop else 0.0
-        document: dict[str, Any] | str = TOO_LONG
-        if not may_drop or kept >= _LEAST_SECONDS:
-            document = bench(taken, left - kept)
-        if document == TOO_LONG and may_drop:
-            slow = ", ".join(library for library in taken if library in COMPILING)
+        bench = partial(_bench, each.selector, entry, [*counts[name]], share)
+        document, slow = _in_time(bench, taken, end)
+        if slow:
             again = command("mltune", "bench", each.selector.parent)
-            lacking.append(f"no time for {slow}, which compiles its kernels (compare: {again})")
-            taken = quick
-            document = bench(taken, end - time.monotonic())
+            lacking.append(
+                f"no time for {', '.join(slow)}, which compiles its kernels (compare: {again})"
+            )
+            taken = [library for library in taken if library not in slow]
         if isinstance(document, str):
             lacking.append(f"{name} beside libraries: {document}")
             continue
         documents[name] = document
     return compared(documents, counts, names), (*lacking, *_missing(documents, counts, chosen))
+
+
+def _in_time(
+    bench: Callable[[Sequence[str], float], dict[str, Any] | str],
+    names: Sequence[str],
+    end: float,
+) -> tuple[dict[str, Any] | str, Sequence[str]]:
+    """Time libraries, without those that compile their kernels if these take too long.
+
+    Args:
+        bench: times libraries for some seconds.
+        names: of the libraries.
+        end: of the time, by `time.monotonic`.
+
+    Returns:
+        The output, or the reason why there is none; and the libraries that took too long.
+    """
+    left = max(0.0, end - time.monotonic())
+    slow = [name for name in names if name in COMPILING]
+    quick = [name for name in names if name not in COMPILING]
+    if not slow or not quick:
+        return bench(names, left), ()
+    spare = min(_MOST_SPARE, left / 2)
+    if spare >= _LEAST_SECONDS:
+        document = bench(names, left - spare)
+        if document != TOO_LONG:
+            return document, ()
+    return bench(quick, end - time.monotonic()), slow
 
 
 def _bench(
