@@ -180,7 +180,7 @@ def grow_all(
     portfolio: Sequence[int],
     shape: Shape,
     depths: Sequence[int],
-    seed: int = 0,
+    seed: int,
 ) -> dict[int, Tree]:
     """Fit a tree for each greatest depth up to the shape's: the deepest one, cut off there.
 

@@ -79,8 +79,8 @@ class Surrogate:
         view: View,
         incumbents: Incumbents,
         transfer: Transfer | None,
-        work: TileQuantization | None = None,
-        thoroughness: Thoroughness = THOROUGH,
+        work: TileQuantization | None,
+        thoroughness: Thoroughness,
     ) -> None:
         self._fit_share = thoroughness.fit_share
         self._of_fit: tuple[Matrix, Matrix, Matrix] | None = None
@@ -151,7 +151,7 @@ class Surrogate:
         spreads = np.array([scale.spread for scale in scales], dtype=np.float32)
         return Posterior(self._process, mean, deviation, best, spreads, slope)
 
-    def refit(self, answers: Answers, elsewhere: int = 0) -> bool:
+    def refit(self, answers: Answers, elsewhere: int) -> bool:
         """Fit the model if that is due, and return whether it was; for the arguments see above.
 
         Then all candidates are available again.

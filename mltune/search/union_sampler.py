@@ -88,8 +88,8 @@ class UnionSampler(ConfigSampler):
     def __init__(
         self,
         space: UnionSpace,
-        seed: int = 0,
-        counts: Sequence[int] = (1,),
+        seed: int,
+        counts: Sequence[int],
         priors: Sequence[Recording] = (),
         problems: Sequence[Problem] = (),
     ) -> None:

@@ -42,7 +42,7 @@ class Allowance:
         searched: Sequence[Problem],
         others: Sequence[Problem],
         share: float,
-        rows: Iterable[Measurement] = (),
+        rows: Iterable[Measurement],
         end: float = math.inf,
     ) -> None:
         self._searched = frozenset(searched)

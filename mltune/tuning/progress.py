@@ -46,7 +46,7 @@ class Pace:
         done: the number before.
     """
 
-    def __init__(self, done: int = 0) -> None:
+    def __init__(self, done: int) -> None:
         self._done_before = done
         self._started = time.monotonic()
 

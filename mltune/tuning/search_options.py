@@ -268,9 +268,7 @@ def check_sampler_arguments(sampler: str | None, text: str) -> dict[str, Any]:
     return found
 
 
-def asked_contraction(
-    options: SearchOptions, kernels: tuple[Description, ...] = ()
-) -> Contraction:
+def asked_contraction(options: SearchOptions, kernels: tuple[Description, ...]) -> Contraction:
     """Return the problem type that was asked for; for hand-written kernels alone, theirs.
 
     Raises:

@@ -23,8 +23,6 @@ from mltune.selector import Leaf, PortfolioKernel, Selector
 from mltune.selector.json import write_selector
 
 _ROUNDS = 5
-_START_SECONDS = 10.0
-"""Beyond the time limit: to start, and to let a library compile its kernels."""
 TOO_LONG = "the libraries took too long"
 
 
@@ -56,7 +54,7 @@ def compare_with_installed(
     best: Sequence[Measurement],
     device_number: str,
     seconds: float,
-    start_seconds: float = _START_SECONDS,
+    start_seconds: float,
 ) -> Comparing:
     """Time the chosen kernels of some sizes and the installed libraries in turns.
 
@@ -93,8 +91,8 @@ def bench_apart(
     sizes: Sequence[tuple[int, ...]],
     seconds: float,
     *,
+    start_seconds: float,
     rounds: int = _ROUNDS,
-    start_seconds: float = _START_SECONDS,
 ) -> dict[str, Any] | str:
     """Time a selector's kernels and libraries in turns, in a process of its own.
 
@@ -104,8 +102,8 @@ def bench_apart(
         device_number: `P:D`, as numbered in this process.
         sizes: in the order in which they are compared.
         seconds: after which no size begins.
-        rounds: samples of each.
         start_seconds: what it may take beyond the time limit.
+        rounds: samples of each.
 
     Returns:
         The output of `mltune bench --json`, or the reason why there is none.

@@ -151,17 +151,17 @@ def test_absent_libraries_are_named_where_there_is_no_other() -> None:
 
 
 def test_what_bench_does_not_take_is_not_compared(info: RunInfo) -> None:
-    scaled = compare_with_installed(replace(info, alpha=2.0), BEST, "0:0", 1)
+    scaled = compare_with_installed(replace(info, alpha=2.0), BEST, "0:0", 1, 1)
     written = [replace(row, family="handwritten") for row in BEST]
 
     assert scaled.reason == "bench compares GEMMs with alpha 1 and beta 0"
-    assert compare_with_installed(info, written, "0:0", 1).reason
+    assert compare_with_installed(info, written, "0:0", 1, 1).reason
 
 
 @pytest.mark.long
 def test_a_library_that_cannot_be_asked_ends_in_words(info: RunInfo) -> None:
     # Its config makes a kernel with another name.
-    found = compare_with_installed(info, [BEST[0]], "0:0", 1)
+    found = compare_with_installed(info, [BEST[0]], "0:0", 1, 1)
 
     assert not found.libraries
     assert found.reason
