@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from mltune.errors import UsageError
@@ -44,13 +45,7 @@ from mltune.workflow.chosen_spaces import (
     check_spaces,
     choose_spaces,
 )
-from mltune.workflow.recorded_device import recorded_device
-from mltune.workflow.run_setup import (
-    Note,
-    of_model,
-    open_runner,
-    sampler_of,
-)
+from mltune.workflow.run_setup import Note, open_runner, reopened, sampler_of
 from mltune.workflow.shipped_priors import default_priors, describe
 
 if TYPE_CHECKING:
@@ -315,19 +310,18 @@ def _resume(
             info = run.info
         if run.url is not None and options.patience is not None:
             raise UsageError(f"{run.folder}: {NO_PATIENCE}")
-        with recorded_device(info.device, options.device, run.folder) as device:
-            opened = open_runner(
-                device,
-                family_of_run(info, str(run.folder)),
-                (info.contraction.precision,),
-                info.timing,
-                seed=info.seed,
-                observers=info.observers,
-                builders=options.builders,
-                rest_seconds=options.rest_seconds or 0,
-                opening=opening,
-            )
-        runner = of_model(opened, info.device, run.folder)
+        open_device = partial(
+            open_runner,
+            family=family_of_run(info, str(run.folder)),
+            precisions=(info.contraction.precision,),
+            timing=info.timing,
+            seed=info.seed,
+            observers=info.observers,
+            builders=options.builders,
+            rest_seconds=options.rest_seconds or 0,
+            opening=opening,
+        )
+        runner = reopened(info.device, options.device, run.folder, open_device)
     except BaseException:
         run.close()
         raise

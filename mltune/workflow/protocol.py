@@ -41,8 +41,7 @@ from mltune.shell import command
 from mltune.tuning.progress import Show
 from mltune.tuning.search_options import RUNS
 from mltune.tuning.trial import best_by_problem
-from mltune.workflow.recorded_device import recorded_device
-from mltune.workflow.run_setup import of_model, open_runner
+from mltune.workflow.run_setup import open_runner, reopened
 
 PROTOCOL_NAME = "protocol.yaml"
 """A copy of the protocol's file, in the folder of the runs."""
@@ -216,9 +215,7 @@ def _runner(
     )
     if begun is None:
         return open_device(options.device or "auto")
-    with recorded_device(begun.device, options.device, root) as device:
-        runner = open_device(device)
-    return of_model(runner, begun.device, root)
+    return reopened(begun.device, options.device, root, open_device)
 
 
 def _root(options: ProtocolOptions, protocol: Protocol) -> Path:

@@ -27,6 +27,7 @@ from mltune.space.names import outside_names
 from mltune.space.union import FAMILY, UnionSpace
 from mltune.tuning.search_options import COLD
 from mltune.workflow.chosen_spaces import SearchSpace
+from mltune.workflow.recorded_device import recorded_device
 from mltune.workflow.recordings import read_any, suited
 from mltune.workflow.shipped_priors import SHIPPED, read_shipped
 
@@ -89,12 +90,26 @@ def open_runner(
     )
 
 
-def of_model(runner: WorkerRunner, recorded: DeviceInfo, where: object) -> WorkerRunner:
-    """Return a runner if its device is of the model that a run was measured on; else close it.
+def reopened(
+    recorded: DeviceInfo,
+    asked: str | None,
+    where: object,
+    open_device: Callable[[str], WorkerRunner],
+) -> WorkerRunner:
+    """Open the device that a run was measured on, or another one of its model.
+
+    Args:
+        recorded: the run's device.
+        asked: the device that the user named instead, if any.
+        where: the run.
+        open_device: opens a device, as `open_runner` does.
 
     Raises:
-        UsageError: when it is of another one; `where` names the run.
+        UsageError: when it is of another model.
+        NoDeviceError: when there is no such device.
     """
+    with recorded_device(recorded, asked, where) as device:
+        runner = open_device(device)
     here = runner.device.model
     if here == recorded.model:
         return runner

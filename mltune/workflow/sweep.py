@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,7 @@ from mltune.tuning.search_options import SearchOptions, asked_contraction
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.trial import Trial
 from mltune.tuning.tuner import Tuner
-from mltune.workflow.recorded_device import recorded_device
-from mltune.workflow.run_setup import of_model, open_runner
+from mltune.workflow.run_setup import open_runner, reopened
 
 SWEEP = "sweep"
 """The sampler's name in `run.json`."""
@@ -250,16 +250,15 @@ def _resume(options: SweepOptions) -> tuple[Run, WorkerRunner]:
     try:
         if info.sampler != SWEEP:
             raise UsageError(f"{run.folder}: is no sweep; continue it with mltune search --resume")
-        with recorded_device(info.device, options.device, run.folder) as device:
-            opened = open_runner(
-                device,
-                family_named(info.family, str(run.folder), info.kernels),
-                (info.contraction.precision,),
-                info.timing,
-                seed=info.seed,
-                observers=info.observers,
-            )
-        runner = of_model(opened, info.device, run.folder)
+        open_device = partial(
+            open_runner,
+            family=family_named(info.family, str(run.folder), info.kernels),
+            precisions=(info.contraction.precision,),
+            timing=info.timing,
+            seed=info.seed,
+            observers=info.observers,
+        )
+        runner = reopened(info.device, options.device, run.folder, open_device)
     except BaseException:
         run.close()
         raise
