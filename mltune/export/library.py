@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import Kernel
-from mltune.kernel.two_step_build import needs_two_steps
-from mltune.problem import Activation, Precision, bias_side, problem_type_name
+from mltune.problem import Activation, bias_side, problem_type_name
 from mltune.problem.layout import memory_orders
 from mltune.selector import Selector
 
@@ -109,22 +108,3 @@ class Library:
                 f"export: {self.problem_type} has {beyond}, which {language} does not pass; "
                 "export it alone, with --lang python, json, or c without --name and --layout full"
             )
-
-    def refuse_beyond(self, language: str, precisions: Collection[Precision]) -> None:
-        """Refuse what BLAS lacks, two-step builds, or a precision, for a language without them.
-
-        Raises:
-            UnsupportedError: when there is one of them.
-        """
-        self.refuse_beyond_blas(language)
-        if self.selector.contraction.precision not in precisions:
-            raise UnsupportedError(
-                f"export {language}: {self.problem_type} is not written, as {language.title()} "
-                "has no half precision (c, python: every precision)"
-            )
-        for kernel in self.kernels:
-            if needs_two_steps(kernel.source):
-                raise UnsupportedError(
-                    f"export {language}: kernel {kernel.name} is built in two steps "
-                    "(c, python: can)"
-                )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from mltune.errors import UnsupportedError
 from mltune.export.block import block_of, compared, feature_texts, nested, returned
 from mltune.export.expression import EXTENT_NAMES, Dialect, layout_names
 from mltune.export.files import write_files
@@ -17,6 +18,7 @@ from mltune.export.template import render
 from mltune.kernel import Kernel
 from mltune.kernel.abi import arguments
 from mltune.kernel.build_options import exported_options
+from mltune.kernel.two_step_build import needs_two_steps
 from mltune.problem import Precision
 from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
 from mltune.selector.rival import MOST_TIME, PARTS, SHIFT
@@ -57,9 +59,24 @@ class RustWriter:
     def write(self, selector: Selector, kernels: Sequence[Kernel], out: Path) -> list[Path]:
         """Write the crate into a folder; see `Writer.write`."""
         library = Library.of(selector, kernels)
-        library.refuse_beyond("rust", _ELEMENTS)
+        _refuse(library)
         sources = {f"opencl/{kernel.name}.cl": kernel.source for kernel in library.kernels}
         return write_files(out, render(_TEMPLATES, _values(library)) | sources)
+
+
+def _refuse(library: Library) -> None:
+    """Refuse what BLAS lacks, half precision, and two-step builds."""
+    library.refuse_beyond_blas("rust")
+    if library.selector.contraction.precision not in _ELEMENTS:
+        raise UnsupportedError(
+            f"export rust: {library.problem_type} is not written, as Rust has no half precision "
+            "(c, python: every precision)"
+        )
+    for kernel in library.kernels:
+        if needs_two_steps(kernel.source):
+            raise UnsupportedError(
+                f"export rust: kernel {kernel.name} is built in two steps (c, python: can)"
+            )
 
 
 def _values(library: Library) -> dict[str, object]:
