@@ -25,6 +25,7 @@ from mltune.selector.json import write_selector
 from mltune.space.config import Config
 from mltune.workflow.bench import BenchOptions, bench
 from mltune.workflow.recorded import Recorded, read_runs
+from tests.selectors import entry_of
 
 Extents = tuple[int, int, int]
 Choice = tuple[str, Config]
@@ -93,12 +94,7 @@ def exact_selector(contraction: Contraction, best: dict[Extents, Choice]) -> Sel
     for size, (family, config) in best.items():
         written = FAMILIES[family].generate(contraction, config)
         names[size] = written.name
-        kernels[written.name] = PortfolioKernel(
-            name=written.name,
-            family=written.family,
-            config=config,
-            source_hash=written.source_hash,
-        )
+        kernels[written.name] = entry_of(written)
     numbers = {name: number for number, name in enumerate(kernels)}
     return Selector(
         contraction=contraction,

@@ -28,9 +28,10 @@ from mltune.export.library import Library
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.space_file import load_space
 from mltune.problem import parse_problem_type
-from mltune.selector import Leaf, PortfolioKernel, Selector
+from mltune.selector import Leaf, Selector
 from mltune.space.names import outside_names
 from tests.blas_calls import check_calls
+from tests.selectors import entry_of
 
 TRANSPOSES = {"s": "nt", "d": "nt", "c": "ntc", "z": "ntc"}
 
@@ -58,15 +59,7 @@ def main() -> int:
             outside = outside_names(entry.info, contraction)
             configs = space.bind(outside).sample(draw, options.kernels)
             kernels = tuple(FAMILIES[space.family].generate(contraction, one) for one in configs)
-            portfolio = tuple(
-                PortfolioKernel(
-                    name=kernel.name,
-                    family=kernel.family,
-                    config=kernel.config,
-                    source_hash=kernel.source_hash,
-                )
-                for kernel in kernels
-            )
+            portfolio = tuple(map(entry_of, kernels))
             selector = Selector(contraction=contraction, portfolio=portfolio, tree=Leaf(0))
             library = Library(selector, kernels)
             rng = random.Random(f"{options.seed} {name}")

@@ -18,8 +18,9 @@ from mltune.device import DeviceEntry, choose
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction, gemm_problem, parse_problem_type
 from mltune.runtime import TunedGemm
-from mltune.selector import Leaf, PortfolioKernel, Selector
+from mltune.selector import Leaf, Selector
 from mltune.space.config import Config
+from tests.selectors import entry_of
 
 pytestmark = pytest.mark.usefixtures("not_optimised")  # CLBlast has long kernels
 
@@ -36,9 +37,7 @@ CONFIG = Config.of({
 
 def tuned(contraction: Contraction, queues: Queues) -> Tuned:
     kernel = FAMILIES["tiled"].generate(contraction, CONFIG)
-    entry = PortfolioKernel(
-        name=kernel.name, family="tiled", config=CONFIG, source_hash=kernel.source_hash
-    )
+    entry = entry_of(kernel)
     selector = Selector(contraction=contraction, portfolio=(entry,), tree=Leaf(0))
     return Tuned(TunedGemm(selector, [kernel]), queues)
 

@@ -11,8 +11,9 @@ from mltune.export import WITHOUT_HALF, WRITERS
 from mltune.export.writer import Writer
 from mltune.kernel import Kernel
 from mltune.problem import Contraction, Precision, gemm, parse_problem_type
-from mltune.selector import Leaf, PortfolioKernel, Selector, Split
+from mltune.selector import Leaf, Selector, Split
 from mltune.space.config import Config
+from tests.selectors import entry_of
 
 CONTRACTION = gemm(Precision.SINGLE)
 KERNELS = tuple(
@@ -30,15 +31,7 @@ KERNELS = tuple(
 )
 SELECTOR = Selector(
     contraction=CONTRACTION,
-    portfolio=tuple(
-        PortfolioKernel(
-            name=kernel.name,
-            family=kernel.family,
-            config=kernel.config,
-            source_hash=kernel.source_hash,
-        )
-        for kernel in KERNELS
-    ),
+    portfolio=tuple(map(entry_of, KERNELS)),
     tree=Split("mnk", 2**40, Leaf(0), Leaf(1)),
     exact=(((1, 2, 3, 1), 1),),
     conditions=(("device", "a device that was measured"),),

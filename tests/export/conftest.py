@@ -14,9 +14,10 @@ from mltune.export.library import Library
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction, parse_problem_type
-from mltune.selector import Leaf, PortfolioKernel, Regret, Selector, Split, Tree
+from mltune.selector import Leaf, Regret, Selector, Split, Tree
 from mltune.space.config import Config
 from tests.pocl import pocl_driver
+from tests.selectors import entry_of
 
 Make = Callable[..., Library]
 Build = Callable[..., Path]
@@ -49,15 +50,7 @@ def _library(
 ) -> Library:
     selector = Selector(
         contraction=contraction,
-        portfolio=tuple(
-            PortfolioKernel(
-                name=kernel.name,
-                family=kernel.family,
-                config=kernel.config,
-                source_hash=kernel.source_hash,
-            )
-            for kernel in kernels
-        ),
+        portfolio=tuple(map(entry_of, kernels)),
         tree=tree,
         **sizes,  # type: ignore[arg-type]  # exact, regret, conditions
     )

@@ -43,6 +43,7 @@ from mltune.workflow.export import kernels_of
 from mltune.workflow.recorded import Recorded
 from tests.devices import CPU
 from tests.export.conftest import SMALL
+from tests.selectors import entry_of
 
 EXAMPLES = int(os.environ.get("MLTUNE_HOSTILE_EXAMPLES", "60"))
 SETTINGS = settings(
@@ -172,15 +173,7 @@ def selector() -> Selector:
     ]
     return Selector(
         contraction=contraction,
-        portfolio=tuple(
-            PortfolioKernel(
-                name=kernel.name,
-                family=kernel.family,
-                config=kernel.config,
-                source_hash=kernel.source_hash,
-            )
-            for kernel in kernels
-        ),
+        portfolio=tuple(map(entry_of, kernels)),
         tree=Split("mnk", 50_000, Leaf(0), Leaf(1)),
         exact=(((7, 5, 3, 1), 1),),
         regret=Regret(sizes=9, geomean=0.97, p10=0.91, worst=0.8, worst_size="70x5x300"),

@@ -26,9 +26,10 @@ from mltune.runtime.learning import (
     Learner,
     candidates,
 )
-from mltune.selector import Leaf, PortfolioKernel, Split, Tree
+from mltune.selector import Leaf, Split, Tree
 from mltune.space.config import Config
 from tests.export.conftest import SMALL
+from tests.selectors import entry_of
 
 SIZE = (33, 36, 40)
 """The rule chooses the first kernel here; for sizes nearby also the second."""
@@ -54,12 +55,7 @@ def five(tiled: Callable[..., Library]) -> Library:
         tree = Split(feature, SIZE[number], tree, Leaf(number))
     selector = replace(
         library.selector,
-        portfolio=tuple(
-            PortfolioKernel(
-                name=each.name, family="tiled", config=each.config, source_hash=each.source_hash
-            )
-            for each in kernels
-        ),
+        portfolio=tuple(map(entry_of, kernels)),
         tree=Split("mnk", SIZE[0] * SIZE[1] * SIZE[2] // 3, Leaf(3), tree),
     )
     return Library.of(selector, kernels)

@@ -16,9 +16,10 @@ from mltune.errors import MltuneError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Contraction, Precision, gemm
 from mltune.runtime import TunedGemm, built_kernels
-from mltune.selector import Leaf, PortfolioKernel, Reason, Selector, Split
+from mltune.selector import Leaf, Reason, Selector, Split
 from mltune.selector.json import write_selector
 from mltune.space.config import Config
+from tests.selectors import entry_of
 
 SMALL: dict[str, int | str] = {
     "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 2, "thread_tile_1": 2, "depth_u": 4,
@@ -33,17 +34,10 @@ CONFIGS = tuple(map(Config.of, (SMALL, SPLIT, REMAINDER, WALK, COUNT)))
 
 
 def selector_for(contraction: Contraction) -> Selector:
-    portfolio = []
-    for config in CONFIGS:
-        kernel = FAMILIES["tiled"].generate(contraction, config)
-        portfolio.append(
-            PortfolioKernel(
-                name=kernel.name, family="tiled", config=config, source_hash=kernel.source_hash
-            )
-        )
+    kernels = [FAMILIES["tiled"].generate(contraction, config) for config in CONFIGS]
     return Selector(
         contraction=contraction,
-        portfolio=tuple(portfolio),
+        portfolio=tuple(map(entry_of, kernels)),
         tree=Split("m", 16, Leaf(0), Leaf(1)),
         exact=(((8, 8, 8, 1), 1),),
     )

@@ -21,9 +21,10 @@ from mltune.errors import MltuneError, NoDeviceError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import parse_problem_type
 from mltune.runtime import TunedGemm, TunedSet, load_set, tuned_gemm
-from mltune.selector import Leaf, PortfolioKernel, Selector
+from mltune.selector import Leaf, Selector
 from mltune.selector.json import write_selector
 from mltune.space.config import Config
+from tests.selectors import entry_of
 
 CONFIG = Config.of(
     {
@@ -38,9 +39,7 @@ DTYPES = ("float16", "float32", "float64", "complex64")
 def selector(problem: str) -> Selector:
     contraction = parse_problem_type(problem)
     kernel = FAMILIES["tiled"].generate(contraction, CONFIG)
-    entry = PortfolioKernel(
-        name=kernel.name, family="tiled", config=CONFIG, source_hash=kernel.source_hash
-    )
+    entry = entry_of(kernel)
     return Selector(contraction=contraction, portfolio=(entry,), tree=Leaf(0))
 
 

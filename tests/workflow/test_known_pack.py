@@ -9,6 +9,7 @@ from mltune.space.config import Config
 from mltune.workflow.known_pack import usable
 from tests.devices import CPU
 from tests.made_up import build_measurement
+from tests.selectors import entry_of
 
 SGEMM = gemm(Precision.SINGLE)
 SHORT = Config.of(
@@ -23,9 +24,7 @@ WHOLE = Config.of({**SHORT, "global_split_u": 1})
 
 def written(config: Config) -> PortfolioKernel:
     kernel = FAMILIES["tiled"].generate(SGEMM, config)
-    return PortfolioKernel(
-        name=kernel.name, family="tiled", config=config, source_hash=kernel.source_hash
-    )
+    return entry_of(kernel)
 
 
 def test_a_kernel_has_the_name_that_the_search_gave_it() -> None:

@@ -22,8 +22,9 @@ from mltune.export.writer import Writer
 from mltune.kernel import Kernel
 from mltune.problem import Precision, gemm
 from mltune.runtime import TunedGemm
-from mltune.selector import Leaf, PortfolioKernel, Regret, Selector, Split
+from mltune.selector import Leaf, Regret, Selector, Split
 from mltune.space.config import Config
+from tests.selectors import entry_of
 
 HERE = Path(__file__).parent
 CONTRACTION = gemm(Precision.SINGLE)
@@ -45,15 +46,7 @@ def kernel(name: str, macro_tile: tuple[int, int]) -> Kernel:
 KERNELS = (kernel("one_element", (8, 8)), kernel("four_rows", (32, 8)))
 SELECTOR = Selector(
     contraction=CONTRACTION,
-    portfolio=tuple(
-        PortfolioKernel(
-            name=kernel.name,
-            family=kernel.family,
-            config=kernel.config,
-            source_hash=kernel.source_hash,
-        )
-        for kernel in KERNELS
-    ),
+    portfolio=tuple(map(entry_of, KERNELS)),
     tree=Split(
         "mn", 4096, Split("k_per_m", 15, Leaf(0), Leaf(1)), Split("m", 31, Leaf(0), Leaf(1))
     ),
