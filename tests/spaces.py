@@ -11,6 +11,21 @@ from mltune.resources import data_folder
 
 SHIPPED = sorted(path.stem for path in data_folder("spaces").glob("*.yaml"))
 
+LIMITS = {
+    "compute_units": 132,
+    "wave_size": 32,
+    "compute_capability": 90,
+    "max_work_group_size": 1024,
+    "max_work_item_size_0": 1024,
+    "max_work_item_size_1": 1024,
+    "max_work_item_size_2": 64,
+    "local_mem_bytes": 49152,
+    "local_mem_opt_in_bytes": 232448,
+    "int64_atomics": 1,
+    "sub_group_sizes": 32,
+}
+"""The names of a GPU in constraints, with their values."""
+
 _LARGEST = "tiled-nvidia"
 
 

@@ -17,21 +17,7 @@ from mltune.kernel.space_file import load_space, parse_space
 from mltune.problem import ComputeType, Precision, gemm
 from mltune.resources import data_folder
 from mltune.space.names import precision_names
-from tests.spaces import SHIPPED, each_of
-
-LIMITS = {
-    "compute_units": 132,
-    "wave_size": 32,
-    "compute_capability": 90,
-    "max_work_group_size": 1024,
-    "max_work_item_size_0": 1024,
-    "max_work_item_size_1": 1024,
-    "max_work_item_size_2": 64,
-    "local_mem_bytes": 49152,
-    "local_mem_opt_in_bytes": 232448,
-    "int64_atomics": 1,
-    "sub_group_sizes": 32,
-}
+from tests.spaces import LIMITS, SHIPPED, each_of
 
 
 def shipped() -> list[str]:

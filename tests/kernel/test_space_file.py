@@ -14,19 +14,8 @@ from mltune.problem import Precision, gemm
 from mltune.resources import data_folder
 from mltune.space.names import precision_names
 from mltune.space.space import Space
+from tests.spaces import LIMITS
 
-LIMITS = {
-    "compute_units": 132,
-    "wave_size": 32,
-    "compute_capability": 90,
-    "max_work_group_size": 1024,
-    "max_work_item_size_0": 1024,
-    "max_work_item_size_1": 1024,
-    "max_work_item_size_2": 64,
-    "local_mem_bytes": 49152,
-    "local_mem_opt_in_bytes": 232448,
-    "int64_atomics": 0,
-}
 TEXT = """\
 name: mine
 family: tiled
@@ -83,7 +72,7 @@ def test_where_a_parameter_changes_nothing_it_has_one_value() -> None:
 
 
 def test_the_limits_of_the_device_hold() -> None:
-    double = bound(TEXT, Precision.DOUBLE)
+    double = bound(TEXT, Precision.DOUBLE, int64_atomics=0)
     old = bound(TEXT, Precision.SINGLE, compute_capability=50)
 
     for config in double.sample(np.random.default_rng(3), 200):
