@@ -301,6 +301,20 @@ def opencl_environment(
     }
 
 
+@pytest.fixture
+def run(opencl_environment: dict[str, str]) -> Callable[..., str]:
+    """Run a program, and return what it printed with its exit status in front."""
+
+    def start(*command: object) -> str:
+        done = subprocess.run(
+            [str(word) for word in command],
+            capture_output=True, text=True, check=False, env=opencl_environment,
+        )  # fmt: skip
+        return f"{done.returncode} {done.stdout}{done.stderr}"
+
+    return start
+
+
 def check_usage(example: Path, usage: str, environment: Mapping[str, str]) -> None:
     """Call an exported example with what is no size, and compare what it says."""
     for given in ("a b c", "0 5 5", "5 -5 5", "5 5 5x", "5 5"):

@@ -18,20 +18,6 @@ Build = Callable[..., Path]
 PARTS = ("", "_select", "_select_specific", "_kernels", "_build_options", "_binaries")
 
 
-@pytest.fixture
-def run(opencl_environment: dict[str, str]) -> Callable[..., str]:
-    """Run a program, and return what it printed with its exit status in front."""
-
-    def start(*command: object) -> str:
-        done = subprocess.run(
-            [str(word) for word in command],
-            capture_output=True, text=True, check=False, env=opencl_environment,
-        )  # fmt: skip
-        return f"{done.returncode} {done.stdout}{done.stderr}"
-
-    return start
-
-
 def sources(library: Library, folder: Path) -> list[Path]:
     return [folder / f"{library.name}{part}.c" for part in PARTS]
 

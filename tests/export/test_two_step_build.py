@@ -86,20 +86,6 @@ def take_any_binary(file: Path) -> None:
     file.write_text(code.replace(call, "    (void)second_step_text;\n"))
 
 
-@pytest.fixture
-def run(opencl_environment: dict[str, str]) -> Callable[..., str]:
-    """Run a program, and return what it printed with its exit status in front."""
-
-    def start(*command: object) -> str:
-        done = subprocess.run(
-            [str(word) for word in command],
-            capture_output=True, text=True, check=False, env=opencl_environment,
-        )  # fmt: skip
-        return f"{done.returncode} {done.stdout}{done.stderr}"
-
-    return start
-
-
 @pytest.mark.long
 def test_instructions_are_released_as_where_they_were_measured(
     tiled: Make, compile_opencl: Build, sanitize: Callable[[str], str], tmp_path: Path
