@@ -14,7 +14,6 @@ from mltune.space.ranks import configs_of, ranks_of
 from mltune.space.union import members_of
 
 _PARENTS = 20
-_NEAREST = 64
 
 
 class EvolutionSampler(ConfigSampler):
@@ -64,7 +63,4 @@ class EvolutionSampler(ConfigSampler):
         parameters = space.parameters
         ranks = ranks_of(parameters, (best[mother], best[father]))
         (child,) = configs_of(parameters, children_of(ranks[:1], ranks[1:], parameters, chance))
-        if child in self._unvisited:
-            return child
-        near = space.near(child, _NEAREST)
-        return next((config for config in near if config in self._unvisited), None)
+        return self._unvisited_near(child, space)

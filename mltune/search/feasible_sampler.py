@@ -25,8 +25,6 @@ from mltune.space.config_space import ConfigSpace, FlatSpace
 from mltune.space.parameter import Parameter
 from mltune.space.union import FAMILY, UnionSpace, members_of
 
-_NEAREST = 64
-
 
 class FeasibleSampler(ConfigSampler):
     """Turns a sampler's wishes into feasible unvisited configs.
@@ -83,12 +81,8 @@ class FeasibleSampler(ConfigSampler):
     def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
         # Asking for up to four further wishes found nothing better on recorded spaces.
         wish = self._wish(study, trial)
-        if wish is None:
-            return self._unvisited.draw()
-        if wish in self._unvisited:
-            return wish
-        near = self._space.near(wish, _NEAREST)
-        return next((c for c in near if c in self._unvisited), None) or self._unvisited.draw()
+        near = None if wish is None else self._unvisited_near(wish, self._space)
+        return near or self._unvisited.draw()
 
     def _wish(self, study: Study, trial: FrozenTrial) -> Config | None:
         joint = self._sampler.infer_relative_search_space(study, trial)

@@ -26,6 +26,8 @@ SIZES = "sizes"
 """The trial's attribute that lists the sizes on which its config is worth timing."""
 
 
+_NEAREST = 64
+
 BEST = "best"
 """The trial's attribute that lists the best values of all sizes so far, for a config that may be
 much slower: it is timed on further sizes only while that takes not much longer than these.
@@ -194,6 +196,13 @@ class ConfigSampler(BaseSampler, ABC):
     def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
         """Return the expected gain of a number of further trials; None if unknown."""
         return None
+
+    def _unvisited_near(self, wish: Config, space: ConfigSpace) -> Config | None:
+        """Return a wish, or the nearest config if it was visited; None if none is near."""
+        if wish in self._unvisited:
+            return wish
+        near = space.near(wish, _NEAREST)
+        return next((config for config in near if config in self._unvisited), None)
 
     @abstractmethod
     def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
