@@ -269,7 +269,7 @@ def _tabulated(
     times: Mapping[tuple[Size, str], float], cells: Mapping[tuple[Size, str], list[Measurement]]
 ) -> TimeTable:
     sizes = sorted({size for size, _ in times})
-    kernels = {name: _kernel(cells[size, name][0]) for size, name in times}
+    kernels = {name: entry_of(cells[size, name][0]) for size, name in times}
     return TimeTable(
         sizes=tuple(sizes),
         kernels=tuple(kernels.values()),
@@ -283,7 +283,8 @@ def _is_final(rows: list[Measurement]) -> bool:
     return any(row.phase == Phase.FINAL for row in rows)
 
 
-def _kernel(row: Measurement) -> PortfolioKernel:
+def entry_of(row: Measurement) -> PortfolioKernel:
+    """Return the measured kernel as an entry of a portfolio."""
     return PortfolioKernel(
         name=row.kernel, family=row.family, config=row.config, source_hash=row.source_hash
     )

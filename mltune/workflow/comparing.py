@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mltune.bench.comparison import CLOCKS
+from mltune.distil.table import entry_of
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.machine import python_module
 from mltune.measurement import Measurement
@@ -161,23 +162,17 @@ def _ratio(contestants: Mapping[str, Any], name: str, clock: str) -> float | Non
 
 def _selector(info: RunInfo, best: Sequence[Measurement]) -> Selector:
     """Make a selector of the chosen kernels with their sizes; the first serves all others."""
-    numbers: dict[str, int] = {}
-    kernels: list[PortfolioKernel] = []
+    kernels: dict[str, PortfolioKernel] = {}
     for row in best:
-        if row.kernel not in numbers:
-            numbers[row.kernel] = len(kernels)
-            kernels.append(
-                PortfolioKernel(
-                    name=row.kernel,
-                    family=row.family,
-                    config=row.config,
-                    source_hash=row.source_hash,
-                )
-            )
+        kernels.setdefault(row.kernel, entry_of(row))
+    numbers = {name: number for number, name in enumerate(kernels)}
     exact = tuple(
         ((row.problem.m, row.problem.n, row.problem.k, row.problem.batch), numbers[row.kernel])
         for row in best
     )
     return Selector(
-        contraction=info.contraction, portfolio=tuple(kernels), tree=Leaf(0), exact=exact
+        contraction=info.contraction,
+        portfolio=tuple(kernels.values()),
+        tree=Leaf(0),
+        exact=exact,
     )
