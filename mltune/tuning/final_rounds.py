@@ -348,7 +348,7 @@ def contenders(trials: Sequence[Trial], session: MeasurementSession) -> tuple[Tr
     resumed run would choose others, which would lack every size.
     """
     then = session.knowing(row for trial in trials for row in trial.measurements)
-    chosen = leaders(trials, worth=then.worth)
+    chosen = leaders(trials, value_of=then.value)
     doubtful = [trial for trial in trials if any(map(then.is_doubtful, trial.measurements))]
     return tuple(dict.fromkeys((*chosen, *doubtful[:_MOST_DOUBTFUL])))
 

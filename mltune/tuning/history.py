@@ -54,7 +54,7 @@ def learn_history(
     held = study.ended_configs()
     latest = datetime.min
     for trial in trials:
-        frozen = frozen_of(study, trial, trial.values_by(problems, session.heard))
+        frozen = frozen_of(study, trial, trial.values_by(problems, session.told_value))
         # The clock may have been set back, as at the end of summer time.
         latest = frozen.datetime_complete = max(frozen.datetime_complete or latest, latest)
         learnt[trial.number] = study.learn(frozen, is_held=trial.config in held)

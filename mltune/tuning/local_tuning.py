@@ -104,7 +104,7 @@ class LocalTuning:
             self._ahead,
         )
         for trial in self._trials:
-            queue.hear(trial.values_by(self._problems, self._session.heard), trial.status)
+            queue.count(trial.values_by(self._problems, self._session.told_value), trial.status)
         with ExitStack() as stack:
             writer = self._writer(stack)
 

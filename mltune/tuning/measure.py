@@ -54,9 +54,9 @@ def measure_trial(
                 break
             row = session.measure(problem, job.trial.config, job.phase, keep, end)
         rows.append(row)
-        worth = session.heard(row)
-        if proposal is not None and worth is not None and problem in steps:
-            proposal.report(steps[problem], worth)
+        value = session.told_value(row)
+        if proposal is not None and value is not None and problem in steps:
+            proposal.report(steps[problem], value)
         if row.status is not Status.OK and job.ends_at_failure:
             break
     return Trial(number, job.trial.config, tuple(rows))

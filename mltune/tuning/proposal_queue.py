@@ -98,7 +98,7 @@ class ProposalQueue:
         self.is_over = job is None
         return job
 
-    def hear(self, values: Mapping[int, float], status: Status) -> None:
+    def count(self, values: Mapping[int, float], status: Status) -> None:
         """Count a trial's result, also of earlier sessions; `values` as for `finish`."""
         if status is not Status.OK:
             self.failures[status.value] += 1
@@ -109,7 +109,7 @@ class ProposalQueue:
     def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
         """Count the trial."""
         self._done += 1
-        self.hear(values, trial.status)
+        self.count(values, trial.status)
 
     def lose(self, job: Job, reason: str) -> None:
         """Do nothing, as no other process takes part."""

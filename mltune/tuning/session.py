@@ -28,7 +28,7 @@ class MeasurementSession:
 
     Args:
         runner: measures.
-        objective: `time` or `energy`: what `worth` returns.
+        objective: `time` or `energy`: what `value` returns.
         before: measurements of the same device.
         races: whether a config that is clearly slower than the best one gets fewer samples.
         retries: how often a disturbed measurement is repeated.
@@ -50,8 +50,8 @@ class MeasurementSession:
         self._drift = DriftCorrection()
         self._lately: deque[bool] = deque(maxlen=_LATELY)
         self._fastest: dict[Problem, float] = {}
-        self._heard: dict[tuple[int, Phase, Problem], float | None] = {}
-        """What `worth` was of each measurement when it was made."""
+        self._told: dict[tuple[int, Phase, Problem], float | None] = {}
+        """The value of each measurement when it was made."""
         for row in before:
             self._drift.note(row)
             self._note(row)
@@ -140,23 +140,23 @@ class MeasurementSession:
         best = min(measurement.seconds) / self._drift.slowdown(measurement)
         return best <= CONTENDS * self._fastest.get(measurement.problem, math.inf)
 
-    def worth(self, measurement: Measurement) -> float | None:
+    def value(self, measurement: Measurement) -> float | None:
         """Return the value that the search minimises, corrected for drift."""
         if self._objective == ENERGY:
             return measurement.seen(ENERGY_SEEN)
         return self._drift.seconds(measurement)
 
-    def heard(self, measurement: Measurement) -> float | None:
-        """Return a trial's value as the search heard it, without the drift that was known later.
+    def told_value(self, measurement: Measurement) -> float | None:
+        """Return a trial's value as the study was told it, without the drift that was known later.
 
         So a resumed search learns the same values.
         """
         known = (measurement.trial, measurement.phase, measurement.problem)
-        return self._heard[known] if known in self._heard else self.worth(measurement)
+        return self._told[known] if known in self._told else self.value(measurement)
 
     def _note(self, row: Measurement) -> None:
         self.note_speed(row)
-        self._heard[row.trial, row.phase, row.problem] = self.worth(row)
+        self._told[row.trial, row.phase, row.problem] = self.value(row)
 
     @property
     def _is_noisy(self) -> bool:

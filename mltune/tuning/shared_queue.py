@@ -172,9 +172,9 @@ class SharedQueue(ProposalQueue):
         self._note(reason)
         self._has_device = False
 
-    def on_news(self, hear: Callable[[News], None]) -> None:
+    def on_news(self, listener: Callable[[News], None]) -> None:
         """Register another listener for changes of the run."""
-        self._after_news = hear
+        self._after_news = listener
 
     def lose_leaders(self, reason: str) -> None:
         """Continue with trials: another process has the lease on the leaders or the device."""
@@ -245,7 +245,7 @@ class SharedQueue(ProposalQueue):
             status = finished.status
             if finished.number not in self._mine and (values or status is not Status.OK):
                 self._study.learn(self._study.frozen(finished.config, values, status))
-            self.hear(values, status)
+            self.count(values, status)
             self._session.note_values(self._problems, values)
         for begun in news.begun:
             if begun.number not in self._noted:
@@ -261,7 +261,7 @@ class SharedQueue(ProposalQueue):
             return {size: math.exp(value) for size, value in finished.values}
         rows = tuple(self._rows_of(finished.number))
         trial = Trial(finished.number, finished.config, rows)
-        return trial.values_by(self._problems, self._session.worth)
+        return trial.values_by(self._problems, self._session.value)
 
     def _next_held(self) -> Job | None:
         now = time.monotonic()

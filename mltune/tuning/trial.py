@@ -10,7 +10,7 @@ from mltune.measurement import Measurement, Phase, Status
 from mltune.problem import Problem
 from mltune.space import Config
 
-Worth = Callable[[Measurement], float | None]
+ValueOf = Callable[[Measurement], float | None]
 """Returns a measurement's value, smaller being better; None if it failed."""
 
 
@@ -47,23 +47,23 @@ class Trial:
         """
         return self.value_by(lambda measurement: measurement.median)
 
-    def value_by(self, worth: Worth) -> float | None:
+    def value_by(self, value_of: ValueOf) -> float | None:
         """Return the mean log of another quantity to minimise; None if it failed or is unknown."""
-        worths = [worth(m) for m in self.measurements]
-        logs = [math.log(each) for each in worths if each is not None]
-        if self.failure is not None or not logs or len(logs) < len(worths):
+        values = [value_of(m) for m in self.measurements]
+        logs = [math.log(each) for each in values if each is not None]
+        if self.failure is not None or not logs or len(logs) < len(values):
             return None
         return math.fsum(logs) / len(logs)
 
-    def values_by(self, problems: Sequence[Problem], worth: Worth) -> dict[int, float]:
+    def values_by(self, problems: Sequence[Problem], value_of: ValueOf) -> dict[int, float]:
         """Return the values by the number of the problem; empty if the trial failed."""
         if self.failure is not None:
             return {}
-        worths = {m.problem: worth(m) for m in self.measurements}
+        values = {m.problem: value_of(m) for m in self.measurements}
         return {
             number: value
             for number, problem in enumerate(problems)
-            if (value := worths.get(problem)) is not None
+            if (value := values.get(problem)) is not None
         }
 
 
@@ -81,7 +81,7 @@ def leaders(
     trials: Sequence[Trial],
     per_size: int = 3,
     overall: int = 4,
-    worth: Worth = lambda measurement: measurement.median,
+    value_of: ValueOf = lambda measurement: measurement.median,
 ) -> tuple[Trial, ...]:
     """Return the trials worth measuring again: the best of each size, and of all sizes.
 
@@ -89,10 +89,10 @@ def leaders(
         trials: of one run.
         per_size: number of the best of each size.
         overall: number of the best by the geometric mean.
-        worth: returns the value of a measurement.
+        value_of: returns the value of a measurement.
     """
-    values = values_over_all_sizes(trials, worth)
-    sound = [trial for trial in trials if trial.value_by(worth) is not None]
+    values = values_over_all_sizes(trials, value_of)
+    sound = [trial for trial in trials if trial.value_by(value_of) is not None]
     best = sorted(
         (trial for trial in sound if trial.number in values),
         key=lambda trial: (values[trial.number], trial.number),
@@ -101,7 +101,7 @@ def leaders(
     by_problem: dict[Problem, list[tuple[float, Trial]]] = {}
     for trial in sound:
         for measurement in trial.measurements:
-            value = worth(measurement)
+            value = value_of(measurement)
             if value is not None:
                 by_problem.setdefault(measurement.problem, []).append((value, trial))
     for entries in by_problem.values():
@@ -111,7 +111,7 @@ def leaders(
 
 
 def values_over_all_sizes(
-    trials: Sequence[Trial], worth: Worth = lambda measurement: measurement.median
+    trials: Sequence[Trial], value_of: ValueOf = lambda measurement: measurement.median
 ) -> dict[int, float]:
     """Return, by number, an estimate of each trial's value on all sizes.
 
@@ -123,9 +123,9 @@ def values_over_all_sizes(
     """
     logs: dict[int, dict[Problem, float]] = {}
     for trial in trials:
-        if trial.value_by(worth) is not None:
-            worths = ((m.problem, worth(m)) for m in trial.measurements)
-            logs[trial.number] = {p: math.log(value) for p, value in worths if value is not None}
+        if trial.value_by(value_of) is not None:
+            known = ((m.problem, value_of(m)) for m in trial.measurements)
+            logs[trial.number] = {p: math.log(value) for p, value in known if value is not None}
     sizes = {problem for row in logs.values() for problem in row}
     whole = [row for row in logs.values() if len(row) == len(sizes)]
     if not whole:

@@ -96,7 +96,7 @@ class Tuner:
         """Measure a trial, and tell the result; None if another process has it by now."""
         try:
             trial = measure_trial(job, self._session, self._recorder, self._steps, end)
-            values = trial.values_by(self._problems, self._session.heard)
+            values = trial.values_by(self._problems, self._session.told_value)
             self._queue.finish(job, trial, values)
         except LeaseLostError as error:
             self._recorder.forget()

@@ -202,7 +202,7 @@ class Objective:
         proposal.describe(attributes_of(done))
         if done.failure is not None:
             return math.nan
-        values = done.values_by(self.problems, self.session.heard)
+        values = done.values_by(self.problems, self.session.told_value)
         if len(values) < len(self.problems):
             raise optuna.TrialPruned
         return geometric_mean(values.values())

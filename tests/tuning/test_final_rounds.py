@@ -34,7 +34,7 @@ def test_they_stay_the_same_when_the_rounds_are_resumed(make: Make) -> None:
     first = MeasurementSession(ScriptedRunner(CPU, searched), TIME, searched)
     resumed = MeasurementSession(ScriptedRunner(CPU, searched), TIME, [*searched, *rounds])
 
-    assert resumed.worth(searched[-1]) != first.worth(searched[-1])
+    assert resumed.value(searched[-1]) != first.value(searched[-1])
     assert trials[10] in contenders(trials, first)
     assert contenders(trials, resumed) == contenders(trials, first)
 

@@ -65,10 +65,10 @@ def queue_of(
 def heard(queue: ProposalQueue, *gains: bool) -> ProposalQueue:
     """Let it hear of a first trial, then of some with a gain or without."""
     seconds = 1.0
-    queue.hear({0: seconds}, Status.OK)
+    queue.count({0: seconds}, Status.OK)
     for gain in gains:
         seconds *= 0.5 if gain else 1.0
-        queue.hear({0: seconds}, Status.OK)
+        queue.count({0: seconds}, Status.OK)
     return queue
 
 
@@ -98,7 +98,7 @@ def test_without_a_number_it_has_no_end() -> None:
 def test_a_failure_is_no_gain_and_is_counted() -> None:
     queue = heard(queue_of(ExhaustiveSampler(SPACE), 2), True)
     for status in (Status.TIMEOUT, Status.TIMEOUT):
-        queue.hear({}, status)
+        queue.count({}, status)
 
     assert queue.failures == {"timeout": 2}
     assert ended(queue) is StopReason.PATIENCE

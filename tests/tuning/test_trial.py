@@ -64,11 +64,11 @@ def test_a_trial_that_something_is_not_known_of_is_worth_nothing(make: Make) -> 
 def test_values_are_listed_by_size_as_they_are(make: Make) -> None:
     (trial,) = group_trials([make(0, 24, 2.0), make(0, 8, 1.0)])
 
-    def worth(row: Measurement) -> float | None:
+    def value_of(row: Measurement) -> float | None:
         return None if row.problem.m == 8 else row.median
 
     assert trial.values_by(PROBLEMS, lambda row: row.median) == {0: 1.0, 2: 2.0}
-    assert trial.values_by(PROBLEMS, worth) == {2: 2.0}
+    assert trial.values_by(PROBLEMS, value_of) == {2: 2.0}
 
 
 def test_leaders_are_the_fastest_of_all_sizes_and_of_each(make: Make) -> None:
