@@ -133,7 +133,7 @@ class Fitted:
 
     def losses(self, table: TimeTable) -> NDArray[np.float64]:
         """Return log(chosen time / best time) for each size of a table."""
-        return table.log_ratios[np.arange(len(table.sizes)), self.choose(table)]
+        return table.losses(self.choose(table))
 
 
 def fit(

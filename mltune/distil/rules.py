@@ -23,10 +23,6 @@ Rule = Callable[[TimeTable, TimeTable, Settings], NDArray[np.float64]]
 """Fits to the first table; returns log(chosen time / best time) for each size of the second."""
 
 
-def _of_chosen(table: TimeTable, chosen: NDArray[np.intp]) -> NDArray[np.float64]:
-    return table.log_ratios[np.arange(len(table.sizes)), chosen]
-
-
 def _oracle(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
     return np.zeros(len(test.sizes))
 
@@ -56,7 +52,7 @@ def _thresholds(train: TimeTable, test: TimeTable, settings: Settings) -> NDArra
 def _nearest_size(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
     known, asked = np.log(np.array(train.sizes)), np.log(np.array(test.sizes))
     distances = ((asked[:, None, :] - known[None, :, :]) ** 2).sum(axis=2)
-    return _of_chosen(test, train.log_ratios.argmin(axis=1)[distances.argmin(axis=1)])
+    return test.losses(train.log_ratios.argmin(axis=1)[distances.argmin(axis=1)])
 
 
 def _random_pick(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:

@@ -146,6 +146,10 @@ class TimeTable:
         ratios = np.maximum(np.log(self.known / self.best[:, None]), 0.0)
         return np.where(np.isnan(ratios), GAP, ratios)
 
+    def losses(self, chosen: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return log(time / best time) of the kernel that was chosen for each size."""
+        return np.asarray(self.log_ratios[np.arange(len(self.sizes)), chosen])
+
     def take(self, rows: Sequence[int]) -> TimeTable:
         """The same kernels on some of the sizes."""
         index = np.asarray(rows, dtype=np.intp)

@@ -127,7 +127,7 @@ def _cart(train: TimeTable, test: TimeTable, settings: Settings) -> Array:
     """A classifier that learns each size's fastest kernel, without weights."""
     model = DecisionTreeClassifier(max_depth=12, random_state=0)
     model.fit(_encoded(train), train.log_ratios.argmin(axis=1))
-    return np.asarray(test.log_ratios[np.arange(len(test.sizes)), model.predict(_encoded(test))])
+    return test.losses(model.predict(_encoded(test)))
 
 
 def _per_parameter(train: TimeTable, test: TimeTable, settings: Settings) -> Array:
@@ -147,7 +147,7 @@ def _per_parameter(train: TimeTable, test: TimeTable, settings: Settings) -> Arr
             for row in range(len(test.sizes))
         ]
     )
-    return np.asarray(test.log_ratios[np.arange(len(test.sizes)), agreeing.argmax(axis=1)])
+    return test.losses(agreeing.argmax(axis=1))
 
 
 def _varied(configs: Sequence[Config]) -> list[str]:
@@ -171,7 +171,7 @@ def _forest(train: TimeTable, test: TimeTable, settings: Settings) -> Array:
 
 def _least(test: TimeTable, predicted: Array) -> Array:
     chosen = predicted.reshape(test.log_ratios.shape).argmin(axis=1)
-    return np.asarray(test.log_ratios[np.arange(len(test.sizes)), chosen])
+    return test.losses(chosen)
 
 
 def _judges(recorded: Recorded, *, with_model: bool) -> dict[str, Judge]:
