@@ -136,19 +136,7 @@
 {
     __local float tile_a[BUFFERS * A_TILE] __attribute__((aligned(1024)));
     __local float small_a[3 * A_TILE] __attribute__((aligned(1024)));
-    const TYPE alpha = FACTOR_VALUE(alpha_argument){{ ", beta = FACTOR_VALUE(beta_argument)" if writes_c }};
-
-    const uint item = get_local_id(0);
-    const uint lane = item % 32, g = lane / 4, t = lane % 4, warp = item / 32 % 4;
-    const uint group_a = item / 128 % GROUPS_A, group_b = item / 128 / GROUPS_A;
-
-{% include "mma/place.cl" %}
-{% if writes_c %}
-
-    const bool vectors_c = step_c == 1 && ({{ signature.places("c") }}) % VW == 0;
-{% endif %}
-
-{% include "wgmma/turns.cl" %}
+{% include "wgmma/begin.cl" %}
 
     const size_t all_tiles = WHOLE(ALL_TERMS, TURN) / DU;
     const __global float *from_a =
@@ -191,23 +179,4 @@
                            UNPACKED(row[l * 4 + n / 2 % 2]);
             }
     }
-{% if split.slices > 1 %}
-
-    /* Where there was nothing left to share, the turn was another's. */
-    if (share_turns == 0)
-#pragma unroll
-        for (int n = 0; n < SUMS; ++n)
-            sums[n] = 0;
-{% endif %}
-
-    /* A lane has of every 8 columns two neighbours, in rows 8 apart. */
-    SUM sum[1][A_TILES];
-#pragma unroll
-    for (int x = 0; x < A_TILES; ++x)
-        sum[0][x] = (SUM)(sums[4 * x], sums[4 * x + 1], sums[4 * x + 2], sums[4 * x + 3]);
-
-{% include "mma/store.cl" %}
-}
-{% if split.has_other_pass %}
-{% include "split_sum/other_pass.cl" %}
-{% endif %}
+{% include "wgmma/end.cl" %}
