@@ -8,7 +8,7 @@ from pathlib import Path
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.macro_tile import TileOperand, tile_operands
 from mltune.kernel.template import Section
-from mltune.kernel.wgmma.warpgroup_kernel import ROWS, VECTOR, WarpgroupKernel
+from mltune.kernel.wgmma.warpgroup_kernel import ROWS, WarpgroupKernel
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
@@ -57,16 +57,11 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
 
 def _group_section(kernel: WarpgroupKernel) -> Section:
     """The macros that do not belong to one operand."""
-    groups, tile, settings = kernel.groups, kernel.tile, kernel.settings
-    arithmetic = kernel.arithmetic
+    tile, settings = kernel.tile, kernel.settings
     return Section(
         "Warpgroups, and the tiles that they multiply.",
         (
-            ("GROUPS_A", groups[0]),
-            ("GROUPS_B", groups[1]),
-            ("THREADS", kernel.threads),
-            ("MT0", kernel.macro_tile[0]),
-            ("MT1", kernel.macro_tile[1]),
+            *kernel.group_macros,
             ("DU", settings.number("depth_u")),
             ("UNITS", settings.number("depth_u") // _TERMS),
             ("WGM", settings.number("work_group_mapping")),
@@ -77,9 +72,7 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("SUMS", tile[0] // 2),
             ("BLOCKS", tile[1] // ROWS),
             ("STEP", kernel.threads // (_ROW // _CHUNK)),
-            ("VW", VECTOR),
-            ("READ_C(p)", arithmetic.read(VECTOR, "cast")),
-            ("WRITE_C(v, p)", arithmetic.write(VECTOR, "cast")),
+            *kernel.c_macros,
         ),
     )
 

@@ -16,7 +16,7 @@ from mltune.kernel.mma.macro_tile import tile_operands
 from mltune.kernel.passes import Pass
 from mltune.kernel.template import Section
 from mltune.kernel.wgmma import packing
-from mltune.kernel.wgmma.warpgroup_kernel import VECTOR, WarpgroupKernel
+from mltune.kernel.wgmma.warpgroup_kernel import WarpgroupKernel
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
@@ -80,8 +80,7 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
 
 def _group_section(kernel: WarpgroupKernel) -> Section:
     """The macros of the template."""
-    groups, tile, settings = kernel.groups, kernel.tile, kernel.settings
-    split, arithmetic = kernel.split, kernel.arithmetic
+    tile, settings, split = kernel.tile, kernel.settings, kernel.split
     free_a, free_b = kernel.macro_tile
     terms = settings.number("partial_sum_terms")
     buffers = settings.number("local_buffers")
@@ -89,11 +88,7 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
     return Section(
         "Warpgroups, the tiles that they multiply, and how A and B are packed for them.",
         (
-            ("GROUPS_A", groups[0]),
-            ("GROUPS_B", groups[1]),
-            ("THREADS", kernel.threads),
-            ("MT0", free_a),
-            ("MT1", free_b),
+            *kernel.group_macros,
             ("DU", _DEPTH),
             ("UNITS", _DEPTH // _UNIT),
             ("TURN", terms),
@@ -111,9 +106,7 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("PACK_ITEMS", packing.ITEMS),
             ("PACK_ROWS", packing.ROWS),
             ("ALL_TERMS", kernel.signature.all_terms),
-            ("VW", VECTOR),
-            ("READ_C(p)", arithmetic.read(VECTOR, "cast")),
-            ("WRITE_C(v, p)", arithmetic.write(VECTOR, "cast")),
+            *kernel.c_macros,
             ("A_FREE", free_a),
             ("B_FREE", free_b),
             ("A_GROUP", tile[0]),

@@ -12,7 +12,7 @@ from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.macro_tile import tile_operands
 from mltune.kernel.template import Section
 from mltune.kernel.wgmma import packing
-from mltune.kernel.wgmma.warpgroup_kernel import ROWS, VECTOR, WarpgroupKernel
+from mltune.kernel.wgmma.warpgroup_kernel import ROWS, WarpgroupKernel
 from mltune.problem import Contraction
 from mltune.space.config import Config
 
@@ -60,16 +60,11 @@ def generate(contraction: Contraction, config: Config, instructions: Path | None
 
 def _group_section(kernel: WarpgroupKernel) -> Section:
     """The macros that do not belong to one operand."""
-    groups, tile, settings = kernel.groups, kernel.tile, kernel.settings
-    split, arithmetic = kernel.split, kernel.arithmetic
+    tile, settings, split = kernel.tile, kernel.settings, kernel.split
     return Section(
         "Warpgroups, and the tiles that they multiply.",
         (
-            ("GROUPS_A", groups[0]),
-            ("GROUPS_B", groups[1]),
-            ("THREADS", kernel.threads),
-            ("MT0", kernel.macro_tile[0]),
-            ("MT1", kernel.macro_tile[1]),
+            *kernel.group_macros,
             ("DU", _DEPTH),
             ("UNITS", _DEPTH // _UNIT),
             ("TURN", 2 * _DEPTH),
@@ -86,9 +81,7 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("PACK_ITEMS", packing.ITEMS),
             ("PACK_ROWS", packing.ROWS),
             ("ALL_TERMS", kernel.signature.all_terms),
-            ("VW", VECTOR),
-            ("READ_C(p)", arithmetic.read(VECTOR, "cast")),
-            ("WRITE_C(v, p)", arithmetic.write(VECTOR, "cast")),
+            *kernel.c_macros,
         ),
     )
 

@@ -113,6 +113,27 @@ class WarpgroupKernel:
             "writes_c": not self.split.has_other_pass,
         }
 
+    @property
+    def group_macros(self) -> tuple[tuple[str, int], ...]:
+        """Macros of the warpgroups and the macro tile."""
+        (groups_a, groups_b), (free_a, free_b) = self.groups, self.macro_tile
+        return (
+            ("GROUPS_A", groups_a),
+            ("GROUPS_B", groups_b),
+            ("THREADS", self.threads),
+            ("MT0", free_a),
+            ("MT1", free_b),
+        )
+
+    @property
+    def c_macros(self) -> tuple[tuple[str, str | int], ...]:
+        """Macros that read and write C."""
+        return (
+            ("VW", VECTOR),
+            ("READ_C(p)", self.arithmetic.read(VECTOR, "cast")),
+            ("WRITE_C(v, p)", self.arithmetic.write(VECTOR, "cast")),
+        )
+
     def written(
         self,
         template: str,
