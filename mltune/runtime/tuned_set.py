@@ -16,6 +16,7 @@ from mltune.counted import counted
 from mltune.errors import MltuneError, UsageError
 from mltune.problem import Precision, problem_type_name
 from mltune.runtime.arrays import Copied, Copies, are_on_device, misses, orders, rank
+from mltune.runtime.loading import load
 from mltune.runtime.placement import (
     PlacedArray,
     described,
@@ -24,7 +25,7 @@ from mltune.runtime.placement import (
     overlaps,
     shares_element,
 )
-from mltune.runtime.tuned_gemm import Operand, TunedGemm, load
+from mltune.runtime.tuned_gemm import Operand, TunedGemm
 from mltune.selector import Choice, Selector
 
 _MATRIX, _BATCH = 2, 3

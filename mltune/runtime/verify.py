@@ -12,7 +12,7 @@ from mltune.device import DeviceEntry
 from mltune.device.opencl.listing import driver_device
 from mltune.runtime.ahead import built_ahead
 from mltune.runtime.here import SLOW_FACTOR
-from mltune.runtime.tuned_gemm import load
+from mltune.runtime.loading import load
 from mltune.selector.speeds import Speed
 
 

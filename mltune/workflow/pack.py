@@ -14,7 +14,7 @@ from mltune.problem import problem_type_name
 from mltune.reading import read_bytes
 from mltune.run.run import INFO_NAME, read_info
 from mltune.runtime.here import lacking
-from mltune.runtime.tuned_gemm import load
+from mltune.runtime.loading import load
 from mltune.runtime.verify import Verified, verify
 from mltune.selector.pack import find_selectors, packs
 from mltune.tuning.progress import Show, Steps

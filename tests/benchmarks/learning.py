@@ -39,7 +39,8 @@ from mltune.bench.device_clock import DeviceClock
 from mltune.errors import MltuneError
 from mltune.export import WRITERS
 from mltune.runtime.learning import candidates
-from mltune.runtime.tuned_gemm import TunedGemm, load
+from mltune.runtime.loading import load
+from mltune.runtime.tuned_gemm import TunedGemm
 from mltune.selector import Reason
 
 CALLS, MORE, MANY = 10, 100, 1000

@@ -80,7 +80,7 @@ def test_a_pack_of_which_no_kernel_runs_is_refused_under_a_time_limit_too(
     mltune: Command, device_spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = [choose(device_spec)]
-    monkeypatch.setattr("mltune.runtime.tuned_gemm.list_devices", lambda: here)
+    monkeypatch.setattr("mltune.runtime.loading.list_devices", lambda: here)
 
     done = mltune(
         "bench", "nvidia-h100-80gb-hbm3/hgemm_nt", "--against", "numpy", "--sizes", "16x16x16",

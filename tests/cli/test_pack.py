@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mltune.problem import parse_problem_type
-from mltune.runtime.tuned_gemm import TunedGemm, load
+from mltune.runtime.loading import load
+from mltune.runtime.tuned_gemm import TunedGemm
 from mltune.selector.json import write_selector
 from mltune.selector.pack import SELECTOR_NAME
 from mltune.selector.speeds import Speed, read_speeds, write_speeds

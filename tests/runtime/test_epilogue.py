@@ -10,7 +10,7 @@ import pytest
 from mltune.errors import UsageError
 from mltune.problem import parse_problem_type
 from mltune.runtime import TunedGemm
-from mltune.runtime.tuned_gemm import load
+from mltune.runtime.loading import load
 from tests.runtime.test_tuned_gemm import selector_for
 
 

@@ -219,7 +219,7 @@ def test_a_pack_of_another_device_says_what_to_expect(
 def test_a_pack_of_which_nothing_runs_is_refused_in_one_line(
     queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("mltune.runtime.tuned_gemm.list_devices", lambda: [Entry(queue)])
+    monkeypatch.setattr("mltune.runtime.loading.list_devices", lambda: [Entry(queue)])
     fitting = tmp_path / "pthread-amd-epyc" / "hgemm_nt"
     shutil.copytree(data_folder("models") / "pthread-amd-epyc" / "sgemm_nn", fitting)
     monkeypatch.setattr("mltune.runtime.here.packs", lambda: [fitting])

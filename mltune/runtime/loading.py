@@ -1,0 +1,91 @@
+"""Loads selectors from memory, files, folders and packs, with their kernels written again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from mltune.device import list_devices
+from mltune.device_info import DeviceInfo
+from mltune.errors import NoDeviceError, UsageError
+from mltune.kernel.families import FAMILIES
+from mltune.runtime.here import refuse_elsewhere
+from mltune.runtime.tuned_gemm import TunedGemm
+from mltune.selector import Selector
+from mltune.selector.json import read_selector
+from mltune.selector.pack import SELECTOR_NAME, find_selector
+from mltune.selector.speeds import SPEEDS_NAME, Speed, read_speeds
+from mltune.unknown import unknown
+
+_log = logging.getLogger(__name__)
+
+
+def load(
+    selector: Path | Selector,
+    learn: Path | None = None,
+    *,
+    device: str | None = None,
+    check: bool = True,
+    first_check: bool = True,
+) -> TunedGemm:
+    """Load a selector: one in memory, its JSON file, the folder that holds it, or a pack's name.
+
+    Args:
+        selector: which.
+        learn: the file for what is learned from calls; None to learn nothing.
+        device: for host arrays, as `--device` takes it (default: `auto`).
+        check: whether to refuse a pack that runs on no device of this machine.
+        first_check: whether a pack's kernels are checked when a device first uses it; without, the
+            caller checks their results.
+
+    Raises:
+        UsageError: when there is no readable selector, its kernels cannot be written again, or
+            `learn` names another kind of file.
+        NoDeviceError: when no kernel of a pack runs on any device of this machine.
+    """
+    if isinstance(selector, Selector):
+        return _bound(selector, "selector", learn, device)
+    file = find_selector(selector)
+    if not (file.parent / SPEEDS_NAME).exists() or file.name != SELECTOR_NAME:
+        return _bound(read_selector(file), str(file), learn, device)
+    name = "/".join(file.absolute().parts[-3:-1])
+    speeds = read_speeds(file.parent) if first_check else ()
+    tuned = _bound(read_selector(file), str(file), learn, device, name, speeds, is_pack=True)
+    devices: list[DeviceInfo] = []
+    with suppress(NoDeviceError):  # without a device it can still choose
+        devices = [entry.info for entry in list_devices() if check]
+    refuse_elsewhere(name, tuned.selector, tuned.kernels, devices)
+    return tuned
+
+
+def _bound(
+    selector: Selector,
+    where: str,
+    learn: Path | None,
+    device: str | None,
+    name: str = "",
+    speeds: Sequence[Speed] = (),
+    *,
+    is_pack: bool = False,
+) -> TunedGemm:
+    """Generate a selector's kernels, and bind them to it."""
+    kernels, changed = [], []
+    for entry in selector.portfolio:
+        if entry.family not in FAMILIES:
+            raise UsageError(f"{where}: {unknown('kernel family', entry.family, FAMILIES)}")
+        kernel = FAMILIES[entry.family].generate(selector.contraction, entry.config)
+        if kernel.name != entry.name:
+            raise UsageError(f"{where}: config of {entry.name} gives kernel {kernel.name}")
+        if kernel.source_hash != entry.source_hash:
+            changed.append(entry.name)
+        kernels.append(kernel)
+    if changed and not is_pack:  # a pack is checked when a device first uses it
+        names = changed[0] if len(changed) == 1 else f"{len(changed)} kernels"
+        _log.warning(
+            "%s: this version of mltune writes %s differently from the one that measured it",
+            where,
+            names,
+        )
+    return TunedGemm(selector, kernels, learn, name=name, speeds=speeds, device=device)
