@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.output import Cell, ProgressBar, print_json, print_table, table_width
+from mltune.cli.output import Cell, print_json, print_table, table_width
 from mltune.cli.parser import positive, seconds, seed
+from mltune.cli.progress_bar import ProgressBar
 from mltune.cli.terminal import columns
 
 if TYPE_CHECKING:

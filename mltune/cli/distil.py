@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.output import ProgressBar, print_json, print_table
+from mltune.cli.output import print_json, print_table
 from mltune.cli.parser import fraction, positive, seed
+from mltune.cli.progress_bar import ProgressBar
 from mltune.counted import counted
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from types import FrameType, ModuleType
 from typing import NoReturn
 
 from mltune import __version__
-from mltune.cli.output import LogFormat, LogLines
 from mltune.cli.parser import Parser
+from mltune.cli.progress_bar import LogFormat, LogLines
 from mltune.cli.streams import break_lines, open_closed, plain_output
 from mltune.cli.terminal import columns, say
 from mltune.cli.wrapping import wrapped

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mltune.cli.output import ProgressBar, print_json, print_table, short_number
+from mltune.cli.output import print_json, print_table, short_number
 from mltune.cli.parser import seed
+from mltune.cli.progress_bar import ProgressBar
 from mltune.counted import counted
 from mltune.shell import command
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.options import declare_builders, declare_limits
-from mltune.cli.output import ProgressBar, conclude, print_json, print_table
+from mltune.cli.output import conclude, print_json, print_table
 from mltune.cli.parser import positive, seconds, seed
+from mltune.cli.progress_bar import ProgressBar
 from mltune.counted import counted
 from mltune.shell import command
 

@@ -7,8 +7,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from mltune.cli.output import ProgressBar, print_json
+from mltune.cli.output import print_json
 from mltune.cli.parser import whole
+from mltune.cli.progress_bar import ProgressBar
 from mltune.errors import UsageError
 
 EXAMPLE = "mltune report runs/2026-11-21-sgemm-nn-nvidia-h200 -o report.html"

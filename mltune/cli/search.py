@@ -12,7 +12,6 @@ from mltune.cli import terminal
 from mltune.cli.options import declare_builders, declare_limits, import_from_here
 from mltune.cli.output import (
     Cell,
-    ProgressBar,
     conclude,
     duration_text,
     kernel_letters,
@@ -23,6 +22,7 @@ from mltune.cli.output import (
     table_width,
 )
 from mltune.cli.parser import number, positive, seconds, seed
+from mltune.cli.progress_bar import ProgressBar
 from mltune.counted import counted
 from mltune.errors import UsageError
 from mltune.search.names import SAMPLERS

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.output import Cell, ProgressBar, print_json, print_table
+from mltune.cli.output import Cell, print_json, print_table
 from mltune.cli.parser import number, positive, seed
+from mltune.cli.progress_bar import ProgressBar
 from mltune.errors import UsageError
 from mltune.shell import command
 

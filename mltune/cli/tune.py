@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.output import Cell, ProgressBar, conclude, print_table, short_number
+from mltune.cli.output import Cell, conclude, print_table, short_number
 from mltune.cli.parser import duration, seed
+from mltune.cli.progress_bar import ProgressBar
 from mltune.cli.terminal import say
 
 if TYPE_CHECKING:

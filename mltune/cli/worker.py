@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mltune.cli.options import declare_builders, import_from_here
-from mltune.cli.output import ProgressBar, duration_text, print_json
+from mltune.cli.output import duration_text, print_json
 from mltune.cli.parser import seconds
+from mltune.cli.progress_bar import ProgressBar
 from mltune.counted import counted
 from mltune.errors import UsageError
 

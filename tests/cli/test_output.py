@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mltune.cli.output import (
-    LogLines,
-    ProgressBar,
-    duration_text,
-    number_text,
-    print_table,
-    short_names,
-    state_text,
-)
+from mltune.cli.output import duration_text, number_text, print_table, short_names
+from mltune.cli.progress_bar import LogLines, ProgressBar, state_text
 from mltune.tuning.progress import Progress
 
 if TYPE_CHECKING:
