@@ -6,7 +6,7 @@ so that a later step may change any of them, and given to the judge as a whole c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -110,10 +110,11 @@ class _Walk:
             if all(len(choice.values) == 1 for choice in step.choices):
                 self.kernels = [new for family in families for new in family]
                 continue
-            configs = _distinct(complete(new) for family in families for new in family)
+            new_ones = (complete(new) for family in families for new in family)
+            configs = list(dict.fromkeys(new_ones))
             compared += len(configs)
-            worth = dict(zip(configs, self._judge(number, configs, step.sizes), strict=True))
-            best = (_fastest(family, worth) for family in families)
+            values = dict(zip(configs, self._judge(number, configs, step.sizes), strict=True))
+            best = (_fastest(family, values) for family in families)
             self.kernels = [new for new in best if new is not None]
         self._report(number, compared=compared, refused=refused)
 
@@ -123,12 +124,12 @@ class _Walk:
             self._report(5, compared=0, refused=0)
             return
         configs = [complete(kernel) for kernel in self.kernels]
-        worth = dict(zip(configs, self._judge(5, configs, sizes), strict=True))
+        values = dict(zip(configs, self._judge(5, configs, sizes), strict=True))
         joined: dict[tuple[object, ...], list[Config]] = {}
         for kernel, config in zip(self.kernels, configs, strict=True):
             key = tuple(joined_value(name, config) for name in names)
             joined.setdefault(key, []).append(kernel)
-        best = (_fastest(kernels, worth) for kernels in joined.values())
+        best = (_fastest(kernels, values) for kernels in joined.values())
         self.kernels = [kernel for kernel in best if kernel is not None]
         self._report(5, compared=len(configs), refused=0)
 
@@ -152,15 +153,11 @@ def _combinations(kernel: Config, choices: Sequence[Choice]) -> list[Config]:
     ]
 
 
-def _distinct(configs: Iterable[Config]) -> list[Config]:
-    return list(dict.fromkeys(configs))
-
-
-def _fastest(kernels: Sequence[Config], worth: dict[Config, float | None]) -> Config | None:
+def _fastest(kernels: Sequence[Config], values: dict[Config, float | None]) -> Config | None:
     """Return the kernel with the least value; the first of equals, None if all failed."""
     known = [
         (value, place)
         for place, kernel in enumerate(kernels)
-        if (value := worth[complete(kernel)]) is not None
+        if (value := values[complete(kernel)]) is not None
     ]
     return kernels[min(known)[1]] if known else None
