@@ -27,7 +27,7 @@ from mltune.search.expectation import View
 from mltune.search.expected_gain import ExpectedGain
 from mltune.search.forecast import Forecast
 from mltune.search.incumbents import Incumbents
-from mltune.search.sampler import SIZES, ConfigSampler
+from mltune.search.sampler import SIZES, ConfigSampler, set_attribute
 from mltune.search.surrogate import THOROUGH, Surrogate, Thoroughness, best_first
 from mltune.search.tile_quantization import TileQuantization
 from mltune.search.transfer import Transfer
@@ -260,9 +260,7 @@ class GuidedSampler(ConfigSampler):
             self._proposed.add(config)
             sizes = self._asked[config] = self._worthwhile(config, forecast)
             if self._incumbents.count > 1:
-                study._storage.set_trial_user_attr(trial._trial_id, SIZES, list(sizes))
-                # The caller and the pruner read this object, not the stored trial.
-                trial.user_attrs[SIZES] = list(sizes)
+                set_attribute(study, trial, SIZES, list(sizes))
         return config
 
     def _avoid(self, config: Config) -> None:

@@ -245,5 +245,12 @@ class ConfigSampler(BaseSampler, ABC):
         return self.config_of(trial.params) if trial.params.keys() - {FAMILY} else None
 
 
+def set_attribute(study: Study, trial: FrozenTrial, name: str, value: Any) -> None:
+    """Set an attribute of the trial that is asked for."""
+    study._storage.set_trial_user_attr(trial._trial_id, name, value)
+    # The caller and the pruner read this object, not the stored trial.
+    trial.user_attrs[name] = value
+
+
 def _ended_at(trial: FrozenTrial) -> datetime:
     return trial.datetime_complete or datetime.max

@@ -22,7 +22,7 @@ from mltune.measurement.recording import Recording
 from mltune.problem import Problem
 from mltune.search.expected_gain import ExpectedGain
 from mltune.search.guided import GuidedSampler, Promise
-from mltune.search.sampler import BEST, SIZES, ConfigSampler
+from mltune.search.sampler import BEST, SIZES, ConfigSampler, set_attribute
 from mltune.search.surrogate import THRIFTY
 from mltune.search.tile_quantization import TileQuantization
 from mltune.search.transfer import Transfer
@@ -151,15 +151,12 @@ class UnionSampler(ConfigSampler):
         is_first = self._total == 0
         self._note(config, sizes, is_mine=True)
         if len(self._all) > 1:
-            study._storage.set_trial_user_attr(trial._trial_id, SIZES, list(sizes))
-            # The caller and the pruner read this object, not the stored trial.
-            trial.user_attrs[SIZES] = list(sizes)
+            set_attribute(study, trial, SIZES, list(sizes))
             # The first one is what the gain is compared with, on all sizes.
             if not is_first and sizes == self._quick_first and self._sign > 0:
                 times = self._incumbents.best
                 best = np.exp(times).tolist() if np.isfinite(times).all() else []
-                study._storage.set_trial_user_attr(trial._trial_id, BEST, best)
-                trial.user_attrs[BEST] = best
+                set_attribute(study, trial, BEST, best)
         return config
 
     def _start(self) -> tuple[Config, tuple[int, ...]] | None:
