@@ -212,13 +212,8 @@ class OpenCLCalculator:
         return _rounded(-(-terms // max(shares, 1)), _DEPTH)
 
     def _view(self, matrices: Matrices) -> tuple[Any, ...]:
-        ranks = (len(pairs) for pairs in (matrices.batch, matrices.rows, matrices.columns))
-        return (
-            matrices.buffer,
-            matrices.first,
-            self._dims_of(matrices),
-            *(rank for rank in ranks),
-        )
+        ranks = map(len, (matrices.batch, matrices.rows, matrices.columns))
+        return matrices.buffer, matrices.first, self._dims_of(matrices), *ranks
 
     def _dims_of(self, matrices: Matrices) -> cl.Buffer:
         key = matrices.batch, matrices.rows, matrices.columns
