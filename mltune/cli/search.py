@@ -39,31 +39,11 @@ EXAMPLE = "mltune search --budget 60 --problem sgemm_nn --sizes cpu --device aut
 
 _TABLE_WIDTH = 60
 
-_LIVE_ONLY = (
-    "device",
-    "problem",
-    "epilogue",
-    "compute",
-    "sizes",
-    "cross_sizes",
-    "space",
-    "alpha",
-    "beta",
-    "samples",
-    "build_timeout",
-    "run_timeout",
-    "run",
-    "resume",
-    "cache",
-    "builders",
-    "rest",
-    "observe",
-    "objective",
-    "kernels",
-    "storage",
-    "time_limit",
-    "no_compare",
-)
+_WITH_REPLAY = {
+    *("replay", "budget", "sampler", "sampler_args", "seed", "prior", "patience"),
+    *("verb", "json", "quiet", "verbose"),
+}
+"""The options that a search among recorded times takes."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -287,9 +267,9 @@ def run(args: argparse.Namespace) -> int:
 def _run_replay(args: argparse.Namespace) -> int:
     from mltune.workflow.recorded_search import search_recorded
 
-    for name in _LIVE_ONLY:
-        value = getattr(args, name)
-        if value not in (None, []) and value is not False:  # 0 is a value
+    for name, value in vars(args).items():
+        is_given = value not in (None, []) and value is not False  # 0 is a value
+        if is_given and name not in _WITH_REPLAY:
             raise UsageError(f"--{name.replace('_', '-')}: cannot go with --replay")
     with ProgressBar(args.quiet > 0) as bar:
         result = search_recorded(
