@@ -15,6 +15,7 @@ from mltune.runner import Runner
 from mltune.runner.observe import ENERGY as ENERGY_SEEN
 from mltune.space.config import Config
 from mltune.tuning.drift import DriftCorrection
+from mltune.tuning.mean import geometric_mean
 
 CONTENDS = 1.1
 """A config this much slower than the fastest of a size is no contender."""
@@ -98,36 +99,34 @@ class MeasurementSession:
 
     def library_gflops(self, problems: Iterable[Problem]) -> float | None:
         """Return the geometric mean of the best speeds on some problems; None if there is none."""
-        logs = [
-            math.log(problem.flops / fastest / 1e9)
-            for problem in problems
-            if (fastest := self._fastest.get(problem)) is not None
-        ]
-        return math.exp(math.fsum(logs) / len(logs)) if logs else None
+        speeds = self._speeds(problems)
+        return geometric_mean(speeds) if speeds else None
 
     def best_gflops(self, problems: Iterable[Problem]) -> float | None:
         """Return the best speed on any of some problems; None if there is none."""
-        speeds = [
+        return max(self._speeds(problems), default=None)
+
+    def _speeds(self, problems: Iterable[Problem]) -> list[float]:
+        return [
             problem.flops / fastest / 1e9
             for problem in problems
             if (fastest := self._fastest.get(problem)) is not None
         ]
-        return max(speeds, default=None)
 
     def note_speed(self, measurement: Measurement) -> None:
         """Note the fastest time of each problem."""
-        median = measurement.median
-        if median is not None:
-            known = self._fastest.get(measurement.problem, median)
-            self._fastest[measurement.problem] = min(known, median)
+        if (median := measurement.median) is not None:
+            self._note_time(measurement.problem, median)
 
     def note_values(self, problems: Sequence[Problem], values: Mapping[int, float]) -> None:
         """Note times that another process found on a device of the same model."""
         if self._objective != TIME:
             return
         for size, seconds in values.items():
-            problem = problems[size]
-            self._fastest[problem] = min(seconds, self._fastest.get(problem, seconds))
+            self._note_time(problems[size], seconds)
+
+    def _note_time(self, problem: Problem, seconds: float) -> None:
+        self._fastest[problem] = min(seconds, self._fastest.get(problem, seconds))
 
     def is_undisturbed(self, measurement: Measurement) -> bool:
         """Whether nothing slowed the device down."""
