@@ -121,27 +121,17 @@ def _content(
     measurements: tuple[Measurement, ...],
     show: Show,
 ) -> Content:
-    info = info.measured_on(row.problem for row in measurements)
-    # Disturbed measurements are in the table, but nothing learns from them.
-    sound = tuple(row for row in measurements if row.phase != Phase.DISTURBED)
-    searched = [row for row in measurements if row.phase == Phase.SEARCH]
-    trials = group_trials(searched or sound)  # a protocol may have rows of its last step only
-    chosen = choose(sound)
-    best = tuple(chosen[problem].best for problem in info.cross_problems if problem in chosen)
+    content = _measured(folder, name, info, measurements, "")
+    info, sound = content.info, _sound(measurements)
     selection = _selection(info, sound, show)
-    return Content(
-        name=name,
-        info=info,
-        measurements=measurements,
-        trials=_points(trials),
-        best=best,
+    return replace(
+        content,
+        # a protocol may have rows of its last step only
+        trials=content.trials or _points(group_trials(sound)),
         model=learn(sound, info.device, show),
         selection=selection,
         next_command=_next_command(folder, info, measurements, selection),
-        replay_command=command("mltune", "replay", folder),
-        gain=gain(info, sound, best),
-        of_peak=shares_of_peak(info, best),
-        sources=sources(info, best, _portfolio(selection)),
+        sources=sources(info, content.best, _portfolio(selection)),
     )
 
 
@@ -162,26 +152,38 @@ def live_content(
         measurements: so far.
         refresh_seconds: after which a browser reloads the page.
     """
-    info = info.measured_on(row.problem for row in measurements)
-    sound = tuple(row for row in measurements if row.phase != Phase.DISTURBED)
+    later = "While a search runs this is left out; mltune report without --live has it."
+    content = _measured(folder, f"{folder.resolve().name}, live", info, measurements, later)
+    return replace(content, refresh_seconds=refresh_seconds)
+
+
+def _measured(
+    folder: Path, name: str, info: RunInfo, measurements: tuple[Measurement, ...], why: str
+) -> Content:
+    """Return the content without model and choice, in whose place the page says why."""
+    info, sound = info.measured_on(row.problem for row in measurements), _sound(measurements)
+    searched = (row for row in measurements if row.phase == Phase.SEARCH)
     chosen = choose(sound)
     best = tuple(chosen[problem].best for problem in info.cross_problems if problem in chosen)
-    later = "While a search runs this is left out; mltune report without --live has it."
     return Content(
-        name=f"{folder.resolve().name}, live",
+        name=name,
         info=info,
         measurements=measurements,
-        trials=_points(group_trials(row for row in sound if row.phase == Phase.SEARCH)),
+        trials=_points(group_trials(searched)),
         best=best,
-        model=later,
-        selection=later,
+        model=why,
+        selection=why,
         next_command=command("mltune", "report", folder),
         replay_command=command("mltune", "replay", folder),
         gain=gain(info, sound, best),
         of_peak=shares_of_peak(info, best),
         sources=sources(info, best),
-        refresh_seconds=refresh_seconds,
     )
+
+
+def _sound(measurements: Sequence[Measurement]) -> tuple[Measurement, ...]:
+    """Return what the stages learn from; disturbed measurements are in the table only."""
+    return tuple(row for row in measurements if row.phase != Phase.DISTURBED)
 
 
 def _points(trials: Sequence[Trial]) -> tuple[TrialPoint, ...]:
