@@ -42,6 +42,9 @@ On 163 to 188 mixtures a teacher that knew 419 sizes of the suites had 0.980 of 
 on the others.
 """
 
+_FAR = 1e3
+"""In doublings: more than lie between any two sizes."""
+
 _TRIES = 20 * MOST
 """Mixtures that are drawn at most, as few of them may fit on a small device."""
 
@@ -139,15 +142,18 @@ def _mixed(
     return list(found)[len(sizes) :]
 
 
-def spread_order(points: Sequence[Extents], taken: Sequence[Extents]) -> tuple[int, ...]:
+def spread_order(points: Sequence[Extents], taken: Sequence[Extents] = ()) -> tuple[int, ...]:
     """Return the indices of all points; each next one reduces the sum of all distances the most.
 
     Args:
         points: different extents.
-        taken: extents that were chosen before, at least one.
+        taken: other extents that were chosen before; if there are none, the first point is in the
+            middle.
     """
-    at, before = np.log2(np.array(points)), np.log2(np.array(taken))
-    far = np.linalg.norm(at[:, None] - before[None], axis=2).min(axis=1)
+    at, far = np.log2(np.array(points)), np.full(len(points), _FAR)
+    if taken:
+        before = np.log2(np.array(taken))
+        far = np.linalg.norm(at[:, None] - before[None], axis=2).min(axis=1)
 
     # Not for all at once, as a file may have 100,000 sizes.
     def apart(number: int) -> NDArray[np.float64]:

@@ -49,15 +49,9 @@ _GROWTH = 1.5
 def spread_out(problems: Sequence[Problem]) -> list[Problem]:
     """Return the problems in an order in which the first few are spread over all of them.
 
-    The first one is in the middle; the model learns most from sizes that are far apart.
+    The model learns most from sizes that are far apart.
     """
-    if not problems:
-        return []
-    sides = np.log2([problem.size for problem in problems])
-    middle = int(np.linalg.norm(sides[:, None] - sides, axis=2).sum(axis=1).argmin())
-    others = [*problems[:middle], *problems[middle + 1 :]]
-    order = spread_order([one.size for one in others], [problems[middle].size]) if others else ()
-    return [problems[middle], *(others[number] for number in order)]
+    return [problems[number] for number in spread_order([one.size for one in problems])]
 
 
 def most_promising(expected: Array, doubt: Array, known: Mapping[int, float]) -> tuple[int, float]:

@@ -223,7 +223,7 @@ def _gained(
     seconds = times.of_comparison(times.elapsed)
     comparing = Comparing()
     if seconds:
-        order = spread_order([row.problem.sizes for row in best], [best[0].problem.sizes])
+        order = spread_order([row.problem.sizes for row in best])
         comparing = compare_with_installed(
             info,
             [best[number] for number in order],

@@ -185,7 +185,7 @@ def _sizes(chosen: Chosen, device: DeviceInfo, seed: int) -> tuple[Size, ...]:
         if unseen:
             return unseen[:_MOST_UNSEEN]
     if not chosen.part.is_counted:
-        order = spread_order([size.extents for size in sizes], [sizes[0].extents])
+        order = spread_order([size.extents for size in sizes])
         return tuple(sizes[number] for number in order)
 
     def cost(size: Size) -> float:

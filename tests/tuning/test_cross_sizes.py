@@ -102,6 +102,17 @@ def test_the_first_few_are_spread_over_all_of_them() -> None:
     assert farthest.mean() < 2  # by chance 2.1 to 2.6
 
 
+def test_where_nothing_was_chosen_before_the_middle_comes_first() -> None:
+    points = [(2**power, 2**power, 2**power) for power in (10, 0, 1, 2, 3)]
+
+    order = spread_order(points)
+
+    # Sums of distances, in steps along the diagonal: 34, 16, 13, 12, 13.
+    assert order[:2] == (3, 0)
+    assert sorted(order) == [0, 1, 2, 3, 4]
+    assert spread_order([]) == ()
+
+
 @pytest.mark.parametrize(
     ("text", "count", "share"), [("none", 0, 0), ("auto", 400, 0.25), ("8x8x8,9x9x9", 2, 0)]
 )

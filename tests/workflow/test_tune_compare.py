@@ -16,6 +16,7 @@ from mltune.workflow.tune_compare import Chosen, compare_parts
 from mltune.workflow.tune_plan import Part
 from tests.devices import GPU
 
+WHERE = "mltune.workflow.tune_compare"
 ENTRY = cast(DeviceEntry, SimpleNamespace(info=GPU, number="0:0"))
 SEARCHED = (Size((64, 64, 64), 5), Size((512, 512, 512), 1))
 MODELS = tuple(size.extents for size in parse_sizes("models"))
@@ -30,10 +31,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
         sizes.extend(given[3])
         return "nothing was timed"
 
-    where = "mltune.workflow.tune_compare"
-    monkeypatch.setattr(f"{where}.bench_apart", bench)
-    monkeypatch.setattr(f"{where}.absence", lambda *_: "")
-    monkeypatch.setattr(f"{where}.read_info", lambda _: SimpleNamespace(sizes=SEARCHED))
+    monkeypatch.setattr(f"{WHERE}.bench_apart", bench)
+    monkeypatch.setattr(f"{WHERE}.absence", lambda *_: "")
+    monkeypatch.setattr(f"{WHERE}.read_info", lambda _: SimpleNamespace(sizes=SEARCHED))
     return sizes
 
 
@@ -57,10 +57,16 @@ def test_of_a_batch_on_those_of_the_search(asked: list[tuple[int, ...]]) -> None
     assert sorted(asked) == [size.extents for size in SEARCHED]
 
 
-def test_of_given_sizes_on_these_alone(asked: list[tuple[int, ...]]) -> None:
-    _compare(Part(contraction=gemm(Precision.SINGLE), sizes=SEARCHED))
+def test_of_given_sizes_on_these_alone_spread_out_from_the_middle(
+    asked: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sides = (1024, 64, 128)
+    given = tuple(Size((side, side, side)) for side in sides)
+    monkeypatch.setattr(f"{WHERE}.read_info", lambda _: SimpleNamespace(sizes=given))
 
-    assert sorted(asked) == [size.extents for size in SEARCHED]
+    _compare(Part(contraction=gemm(Precision.SINGLE), sizes=given))
+
+    assert [m for m, _, _ in asked] == [128, 1024, 64]
 
 
 def test_of_calls_on_the_most_costly_ones_first(asked: list[tuple[int, ...]]) -> None:
@@ -75,7 +81,7 @@ def test_unknown_sizes_of_all_problem_types_are_counted_together(
     def bench(*given: Any, **_: Any) -> dict[str, Any]:
         return {"sizes": [{"size": given[3][0], "disturbed": ["mltune"], "contestants": {}}]}
 
-    monkeypatch.setattr("mltune.workflow.tune_compare.bench_apart", bench)
+    monkeypatch.setattr(f"{WHERE}.bench_apart", bench)
     chosen = [
         Chosen(
             Part(contraction=gemm(precision), sizes=SEARCHED),
@@ -104,7 +110,7 @@ def test_where_the_first_problem_type_took_the_time_the_next_is_not_begun(
         sizes = [{"size": size, "disturbed": [], "contestants": {}} for size in given[3]]
         return {"sizes": sizes}
 
-    monkeypatch.setattr("mltune.workflow.tune_compare.bench_apart", bench)
+    monkeypatch.setattr(f"{WHERE}.bench_apart", bench)
     chosen = [
         Chosen(
             Part(contraction=gemm(precision), sizes=SEARCHED), Path("run"), Path("s/x.json"), ()
@@ -130,7 +136,7 @@ def test_a_library_that_compiles_for_too_long_leaves_time_for_the_others(
         sizes = [{"size": size, "disturbed": [], "contestants": {}} for size in given[3]]
         return TOO_LONG if "clblast" in given[1] else {"sizes": sizes}
 
-    monkeypatch.setattr("mltune.workflow.tune_compare.bench_apart", bench)
+    monkeypatch.setattr(f"{WHERE}.bench_apart", bench)
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     chosen = Chosen(Part(contraction=gemm(Precision.SINGLE)), Path("run"), Path("s/x.json"), ())
     _, lacking = compare_parts([chosen], ("clblast", "numpy"), ENTRY, left, lambda _: None, 0)
