@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from mltune.problem import Precision, gemm, gemm_problem
-from mltune.tuning.leader_choice import most_promising, spread_out
+from mltune.measurement import Measurement, Phase, Status
+from mltune.problem import Precision, Problem, gemm, gemm_problem
+from mltune.tuning.leader_choice import LeaderChoice, most_promising, spread_out
+from mltune.tuning.leader_model import Expected
+from mltune.tuning.trial import Trial
+from tests.devices import CPU
+from tests.made_up import build_config, build_measurement, build_problem
+
+Array = NDArray[np.float64]
 
 EXPECTED = np.log(np.array([1.0, 1.02, 1.5, 4.0]) * 1e-5)
 DOUBT = np.array([0.05, 0.05, 0.05, 0.05])
@@ -55,3 +66,123 @@ def test_a_failure_is_known_and_says_nothing_of_the_others() -> None:
 
     assert with_failure[0] == 1
     assert with_failure == most_promising(EXPECTED, DOUBT, {0: np.inf, 3: np.inf})
+
+
+class MadeUp:
+    """A model that predicts the same times on all sizes, and notes what it learned from."""
+
+    logs = (0.0, 0.0, 0.02, 0.1)
+    learned: ClassVar[list[Array]] = []
+
+    def __init__(self, *_: Any) -> None:
+        pass
+
+    def learn(self, seconds: Array) -> MadeUp:
+        self.learned.append(seconds)
+        return self
+
+    def expect(self, places: Sequence[int]) -> Expected:
+        logs = np.array([self.logs] * len(places))
+        return Expected(logs, np.full(logs.shape, 0.05))
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> type[MadeUp]:
+    monkeypatch.setattr("mltune.tuning.leader_choice.LeaderModel", MadeUp)
+    monkeypatch.setattr(MadeUp, "learned", [])
+    return MadeUp
+
+
+SIZES = [build_problem(8 * m) for m in range(1, 18)]
+
+
+def searched(number: int, seconds: float = 2.0) -> Measurement:
+    return build_measurement(number, 8, seconds)
+
+
+def begin(rows: Sequence[Measurement] = (), *, is_apart: bool = False) -> LeaderChoice:
+    trials = [Trial(number, build_config(number), (searched(number),)) for number in range(4)]
+    twice = Trial(4, build_config(0), (searched(0),))
+    return LeaderChoice([*trials, twice], SIZES, CPU, rows, is_apart=is_apart)
+
+
+def time_on(
+    choice: LeaderChoice, problem: Problem, outcomes: Mapping[int, float | Status] = {}
+) -> list[int]:
+    """Time the chosen leaders, in a second each; return their numbers."""
+    numbers: list[int] = []
+    for _ in range(5):
+        trial = choice.next(problem)
+        if trial is None:
+            break
+        numbers.append(trial.number)
+        outcome = outcomes.get(trial.number, 1.0)
+        row = build_measurement(trial.number, problem.m, outcome, Phase.FINAL)
+        choice.note(replace(row, config=trial.config))
+    return numbers
+
+
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_all_are_timed_on_eight_sizes_then_those_that_gain_a_five_hundredth(
+    model: type[MadeUp], is_apart: bool
+) -> None:
+    """The expected gains of the third and the fourth over a second: 0.0115 and 0.0004."""
+    choice = begin([searched(0, 3.0)], is_apart=is_apart)
+
+    chosen = [time_on(choice, problem) for problem in SIZES]
+
+    assert chosen == [[4, 1, 2, 3]] * 8 + [[4, 1, 2]] * 9
+    # Fits after 5, 7, 10 and 15 sizes, each is used when the next one begins.
+    known = [np.isfinite(seconds[:, 1]).sum() for seconds in model.learned]
+    assert known == [5, 7, 10, 15][: 4 if is_apart else 3]
+    first = np.full((17, 4), np.nan)
+    first[:5] = 1.0  # the round on the first size counts, not the trial
+    np.testing.assert_array_equal(model.learned[0], first)
+
+
+def test_two_are_timed_at_least_and_failures_are_not_counted(
+    model: type[MadeUp], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model, "logs", (0.0, 2.0, 3.0, 4.0))
+    choice = begin()
+    for problem in SIZES[:8]:
+        time_on(choice, problem)
+
+    assert time_on(choice, SIZES[8]) == [4, 1]
+    assert time_on(choice, SIZES[9], {1: Status.TIMEOUT}) == [4, 1, 2]
+    # A leader that was disturbed comes later.
+    passed = choice.next(SIZES[10], [build_config(0)])
+    assert passed is not None
+    assert passed.number == 1
+    assert choice.next(SIZES[10], [build_config(number) for number in range(4)]) is None
+
+
+def test_other_measurements_count_as_no_visit(model: type[MadeUp]) -> None:
+    choice = begin()
+    choice.note(build_measurement(0, 8, 1.0))
+    choice.note(build_measurement(0, 8, 1.0, Phase.DISTURBED))
+    choice.note(build_measurement(7, 8, 1.0, Phase.FINAL))  # no leader
+    choice.note(build_measurement(0, 4, 1.0, Phase.FINAL))  # a size of another list
+
+    assert choice.last is None
+    assert not choice.has_begun(SIZES[0])
+    choice.note(build_measurement(3, 16, 1.0, Phase.FINAL))
+    assert choice.last == SIZES[1]
+    assert choice.has_begun(SIZES[1])
+    assert time_on(choice, SIZES[1]) == [4, 1, 2]
+
+
+def test_a_resumed_run_goes_on_as_the_run_would_have(model: type[MadeUp]) -> None:
+    rows = [searched(number) for number in range(4)]
+    rows += [
+        build_measurement(number, problem.m, 1.0, Phase.FINAL)
+        for problem in SIZES[:9]
+        for number in range(4)
+    ]
+
+    assert time_on(begin(rows), SIZES[9]) == [4, 1, 2]
+    assert np.isfinite(model.learned[-1]).sum() == 5 * 4
+    # After a further trial, others may be leaders: all sizes have to begin again.
+    again = begin([*rows, searched(1)])
+    assert again.last is None
+    assert not any(map(again.has_begun, SIZES))
