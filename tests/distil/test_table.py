@@ -58,10 +58,11 @@ def test_final_times_beat_search_times_and_drop_those_who_were_no_leaders() -> N
         row("leader", 16, 2),
         row("leader", 32, 5),
         row("leader", 16, 3, phase=Phase.FINAL),
+        row("other", 32, 6, phase=Phase.FINAL),
     ]
     table = TimeTable.from_measurements(rows)
 
-    assert [kernel.name for kernel in table.kernels] == ["leader"]
+    assert [kernel.name for kernel in table.kernels] == ["leader", "other"]
     assert cell(table, 16, "leader") == 3
     assert cell(table, 32, "leader") == 5
 
@@ -81,12 +82,14 @@ def test_a_kernel_that_met_less_than_half_of_the_sizes_is_no_candidate() -> None
 def test_a_sparse_table_keeps_what_few_met_but_no_search_times_beside_final_ones() -> None:
     rows = [row(kernel, m, 2, phase="final") for kernel in ("one", "two") for m in (16, 32, 48)]
     rows += [row("late", 16, 1), row("late", 64, 3, phase="final"), row("two", 80, 4)]
+    rows.append(row("one", 16, 9))
 
     table = TimeTable.from_measurements(rows, sparse=True)
 
     assert [size.m for size in table.sizes] == [16, 32, 48, 64, 80]
     assert [kernel.name for kernel in table.kernels] == ["one", "two", "late"]
     assert np.isnan(cell(table, 16, "late"))
+    assert cell(table, 16, "one") == 2
     assert (cell(table, 64, "late"), cell(table, 80, "two")) == (3, 4)
 
 
@@ -101,6 +104,17 @@ def test_a_leader_that_failed_in_the_final_round_has_no_time_there() -> None:
 
     assert np.isnan(cell(table, 16, "a"))
     assert np.isnan(cell(table, 32, "b"))
+    rows.append(row("a", 32, status=Status.TIMEOUT, phase=Phase.FINAL))
+    assert cell(TimeTable.from_measurements(rows), 32, "a") == 1
+
+
+def test_where_all_final_rounds_failed_the_search_counts() -> None:
+    failed = row("b", 16, status=Status.TIMEOUT, phase=Phase.FINAL)
+
+    table = TimeTable.from_measurements([row("a", 16, 1), row("b", 16, 2), failed])
+
+    assert [kernel.name for kernel in table.kernels] == ["a"]
+    assert cell(table, 16, "a") == 1
 
 
 @pytest.mark.parametrize("status", [Status.WRONG_RESULT, Status.CRASHED])
@@ -153,6 +167,7 @@ def test_measurements_that_cannot_be_compared_are_refused() -> None:
 
 KERNEL = PortfolioKernel(name="k", family="f", config=Config.of({}), source_hash="0")
 SIZE = Size(1, 2, 3, 1)
+TWO = (SIZE, Size(4, 5, 6, 1))
 
 
 @pytest.mark.parametrize(
@@ -167,6 +182,9 @@ SIZE = Size(1, 2, 3, 1)
         ({"seconds": np.full((1, 1), np.inf)}, "times must be finite and positive, or nan"),
         ({"seconds": np.full((1, 1), np.nan)}, "a size has no time"),
         ({"sizes": (SIZE, SIZE), "seconds": np.ones((2, 1))}, "a size stands twice"),
+        ({"sizes": TWO, "seconds": [[1.0], [np.nan]]}, "a size has no time"),
+        ({"sizes": TWO, "seconds": [[1.0], [2.0]], "weights": [1, 0]}, "weights must be finite"),
+        ({"sizes": TWO, "seconds": [[1.0], [2.0]], "expected": [[1], [0]]}, "expected times"),
     ],
 )
 def test_a_table_that_makes_no_sense_is_refused(fields: dict[str, Any], message: str) -> None:
@@ -206,6 +224,7 @@ def test_calls_weigh_a_size_by_its_part_in_the_time() -> None:
     counted = table.called({Size(16, 8, 8, 1): 9})
 
     assert counted.size_weights.tolist() == pytest.approx([9 / 6, 3 / 6])
+    assert counted.take([1]).size_weights.tolist() == pytest.approx([3 / 6])
     assert table.called({}).weights is None
     assert table.called(dict.fromkeys(table.sizes, 7)).weights is None
 
