@@ -11,12 +11,13 @@ import pytest
 from mltune.distil import Size as TableSize
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
-from mltune.measurement import Measurement
+from mltune.kernel.parameters.declared import with_defaults
+from mltune.measurement import Measurement, Phase
 from mltune.problem import Precision, Size, gemm, parse_problem_type
 from mltune.run.run_info import RunInfo
 from mltune.space.config import Config
-from mltune.workflow.recorded import calls, read_runs, with_one_name
-from tests.made_up import build_measurement
+from mltune.workflow.recorded import TimedByRun, calls, read_runs, with_one_name
+from tests.made_up import build_config, build_measurement
 
 Make = Callable[..., Measurement]
 Save = Callable[..., Path]
@@ -35,6 +36,8 @@ def test_runs_are_read_together(info: RunInfo, make: Make, save: Save) -> None:
     assert both.model_folder == Path("models") / info.device.slug / "sgemm_nn"
     conditions = dict(both.conditions)
     assert conditions["date"] == "2026-11-19 to 2026-11-21"
+    assert dict(read_runs([second, first]).conditions)["date"] == conditions["date"]
+    assert dict(read_runs([second]).conditions)["date"] == "2026-11-21"
     assert (conditions["sizes"], conditions["problem"]) == ("2", "sgemm_nn")
     assert "median of 7 samples" in conditions["time"]
     assert [each.sizes for each in both.timed] == [
@@ -42,6 +45,19 @@ def test_runs_are_read_together(info: RunInfo, make: Make, save: Save) -> None:
         {TableSize(16, 8, 8, 1)},
     ]
     assert not both.timed[0].kernels & both.timed[1].kernels
+
+
+def test_a_run_timed_its_leaders_if_it_has_any(make: Make) -> None:
+    rows = [make(0, 8, 1.0), make(1, 8, 2.0), make(1, 16, 2.0)]
+    kernels = [("tiled", with_defaults("tiled", build_config(number))) for number in (0, 1)]
+
+    searched = TimedByRun.of(rows)
+    led = TimedByRun.of([*rows, make(1, 16, 2.0, Phase.FINAL)])
+
+    assert searched.sizes == {TableSize(8, 8, 8, 1), TableSize(16, 8, 8, 1)}
+    assert searched.kernels == set(kernels)
+    assert led.sizes == {TableSize(16, 8, 8, 1)}
+    assert led.kernels == {kernels[1]}
 
 
 def test_a_measurement_of_two_copies_of_a_run_counts_once(
@@ -64,9 +80,16 @@ def test_a_budget_is_at_least_the_trials_that_were_made(
         assert read_runs([run]).infos[0].budget == known
 
 
-def test_a_run_without_measurements_is_refused(info: RunInfo, save: Save) -> None:
+def test_a_run_without_measurements_of_generated_kernels_is_refused(
+    info: RunInfo, make: Make, save: Save
+) -> None:
+    written = replace(make(0, 8, 1.0), family="handwritten")
+
     with pytest.raises(UsageError, match="holds no measurements"):
         read_runs([save("empty", info, [])])
+    with pytest.raises(UsageError, match="written: holds hand-written kernels only"):
+        read_runs([save("written", info, [written])])
+    assert len(read_runs([save("both", info, [written, make(1, 8, 1.0)])]).measurements) == 1
 
 
 def test_runs_that_do_not_belong_together_are_refused(
@@ -93,13 +116,14 @@ def test_a_size_is_called_as_often_as_any_run_says(info: RunInfo) -> None:
 
 
 def test_kernels_that_differ_in_a_stated_default_are_one() -> None:
-    short = generated({})
+    short = replace(generated({}), seconds=(2e-3,))
     whole = generated({"global_split_u": 1})
     older = replace(short, config=Config.of({**short.config, "depth_u": 16}), kernel="other")
 
     rows = with_one_name([short, whole, older])
 
     assert [row.kernel for row in rows] == [whole.kernel, whole.kernel, "other"]
+    assert [row.median for row in rows] == [2e-3, 1e-3, 2e-3]
     assert rows[0].config == whole.config
     assert rows[0].source_hash == whole.source_hash
 
