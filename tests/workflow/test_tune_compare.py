@@ -124,15 +124,106 @@ def test_where_the_first_problem_type_took_the_time_the_next_is_not_begun(
     assert lacking == ("no time to compare 2 of 4 sizes (compare: mltune bench s)",)
 
 
-@pytest.mark.parametrize("left", [0.0, 4.0, 16.0, 120.0])
-def test_a_library_that_compiles_for_too_long_leaves_time_for_the_others(
-    asked: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch, left: float
+def test_problem_types_share_the_time_and_what_a_former_one_left(
+    asked: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock, tries = [0.0], []
+    clock, shown = [1000.0], []
+    given: list[tuple[list[str], float, float]] = []
+
+    def bench(*one: Any, rounds: int, start_seconds: float) -> dict[str, Any]:
+        given.append((one[1], one[4], start_seconds))
+        clock[0] += (40.0, 52.0, 0.0)[len(given) - 1]
+        sizes = [{"size": size, "disturbed": [], "contestants": {}} for size in one[3]]
+        return {"sizes": sizes}
+
+    monkeypatch.setattr(f"{WHERE}.bench_apart", bench)
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    monkeypatch.setattr(f"{WHERE}.absence", lambda name, _: "no" * (name == "blis"))
+    chosen = [
+        Chosen(
+            Part(contraction=gemm(precision), sizes=SEARCHED, share=share), Path("run"), Path(), ()
+        )
+        for precision, share in zip(Precision, (0.2, 0.2, 0.6), strict=False)
+    ]
+    libraries = ("clblast", "blis", "numpy")
+    _, lacking = compare_parts(chosen, libraries, ENTRY, 100.0, shown.append, 0)
+
+    # Of 100, 60 and 8 seconds, 10, 10 and 4 are kept for a second try. Of the rest, the last size
+    # may take 10, 10 and 2; the problem type's share of the others is 1/5, 1/4 and all.
+    kept = ["clblast", "numpy"]
+    assert given == [(kept, 16.0, 74.0), (kept, 10.0, 40.0), (["numpy"], 4.0, 4.0)]
+    assert lacking == (
+        "no time for clblast, which compiles its kernels (compare: mltune bench .)",
+    )
+    assert [(one.done, one.total, one.seconds_left) for one in shown] == [
+        (0, 3, 100.0),
+        (1, 3, 60.0),
+        (2, 3, 8.0),
+    ]
+
+
+def test_why_nothing_was_compared_is_stated(
+    asked: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = Part(contraction=gemm(Precision.SINGLE), sizes=SEARCHED)
+    chosen = [Chosen(part, Path("run"), Path("s/x.json"), ())]
+
+    def lacking(*names: str) -> tuple[str, ...]:
+        against, lines = compare_parts(chosen, names, ENTRY, 100.0, lambda _: None, 0)
+        assert against == ()
+        return lines
+
+    assert lacking("cublas") == ("sgemm_nn beside libraries: nothing was timed",)
+    monkeypatch.setattr(f"{WHERE}.bench_apart", lambda *_, **__: TOO_LONG)
+    assert lacking("cublas") == (f"sgemm_nn beside libraries: {TOO_LONG}",)
+    monkeypatch.setattr(f"{WHERE}.absence", lambda *_: "it is not installed")
+    assert lacking("cublas") == ("no library to compare with is installed",)
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "line"),
+    [
+        ([["mltune"], []], "other work disturbed 1 of 2 sizes"),
+        (
+            [["mltune"], ["mltune"]],
+            "other work disturbed 2 of 2 sizes (compare on a quiet machine: mltune bench s)",
+        ),
+    ],
+)
+def test_a_second_comparison_is_suggested_if_the_first_told_nothing(
+    asked: list[tuple[int, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+    disturbed: list[list[str]],
+    line: str,
+) -> None:
+    def bench(*given: Any, **_: Any) -> dict[str, Any]:
+        return {
+            "sizes": [
+                {"size": size, "disturbed": each, "contestants": {}}
+                for size, each in zip(given[3], disturbed, strict=True)
+            ]
+        }
+
+    monkeypatch.setattr(f"{WHERE}.bench_apart", bench)
+    part = Part(contraction=gemm(Precision.SINGLE), sizes=SEARCHED)
+    chosen = [Chosen(part, Path("run"), Path("s/x.json"), ())]
+
+    assert compare_parts(chosen, ("cublas",), ENTRY, 10, lambda _: None, 0)[1] == (line,)
+
+
+@pytest.mark.parametrize(
+    ("left", "spent"),
+    [(0.0, [5.0]), (4.0, [5.0]), (10.0, [5.0, 5.0]), (16.0, [8.0, 8.0]), (120.0, [110.0, 10.0])],
+)
+def test_a_library_that_compiles_for_too_long_leaves_time_for_the_others(
+    asked: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch, left: float, spent: list[float]
+) -> None:
+    clock, tries, took = [0.0], [], []
 
     def bench(*given: Any, start_seconds: float, **_: Any) -> dict[str, Any] | str:
         tries.append(given[1])
-        clock[0] += given[4] + start_seconds
+        took.append(given[4] + start_seconds)
+        clock[0] += took[-1]
         sizes = [{"size": size, "disturbed": [], "contestants": {}} for size in given[3]]
         return TOO_LONG if "clblast" in given[1] else {"sizes": sizes}
 
@@ -141,8 +232,8 @@ def test_a_library_that_compiles_for_too_long_leaves_time_for_the_others(
     chosen = Chosen(Part(contraction=gemm(Precision.SINGLE)), Path("run"), Path("s/x.json"), ())
     _, lacking = compare_parts([chosen], ("clblast", "numpy"), ENTRY, left, lambda _: None, 0)
 
-    assert tries == [["clblast", "numpy"], ["numpy"]][-1 - (left > 10) :]
-    assert clock[0] <= max(left, 5.0)
+    assert tries == [["clblast", "numpy"], ["numpy"]][-len(spent) :]
+    assert took == spent
     assert lacking == (
         "no time for clblast, which compiles its kernels (compare: mltune bench s)",
     )
