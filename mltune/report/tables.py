@@ -117,7 +117,7 @@ def effort_table(effort: Effort) -> Markup:
                 seconds(size.kernel_seconds),
                 seconds(size.first_seconds),
                 seconds(size.best_seconds),
-                "-" if size.last_gain is None else str(size.last_gain),
+                UNKNOWN if size.last_gain is None else str(size.last_gain),
             )
             for size in effort.sizes
         ],
