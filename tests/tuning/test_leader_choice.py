@@ -127,7 +127,9 @@ def test_all_are_timed_on_eight_sizes_then_those_that_gain_a_five_hundredth(
     model: type[MadeUp], is_apart: bool
 ) -> None:
     """The expected gains of the third and the fourth over a second: 0.0115 and 0.0004."""
-    choice = begin([searched(0, 3.0)], is_apart=is_apart)
+    far = SIZES[16].m
+    alone = [build_measurement(3, far, 7.0), build_measurement(2, far, Status.TIMEOUT)]
+    choice = begin([searched(0, 3.0), *alone], is_apart=is_apart)
 
     chosen = [time_on(choice, problem) for problem in SIZES]
 
@@ -137,6 +139,7 @@ def test_all_are_timed_on_eight_sizes_then_those_that_gain_a_five_hundredth(
     assert known == [5, 7, 10, 15][: 4 if is_apart else 3]
     first = np.full((17, 4), np.nan)
     first[:5] = 1.0  # the round on the first size counts, not the trial
+    first[16, 3] = 7.0
     np.testing.assert_array_equal(model.learned[0], first)
 
 

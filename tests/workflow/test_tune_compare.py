@@ -11,6 +11,7 @@ import pytest
 from mltune.device import DeviceEntry
 from mltune.problem import Precision, Size, gemm
 from mltune.problem.sizes import parse_sizes
+from mltune.tuning.progress import Progress
 from mltune.workflow.comparing import TOO_LONG
 from mltune.workflow.tune_compare import Chosen, compare_parts
 from mltune.workflow.tune_plan import Part
@@ -127,7 +128,8 @@ def test_where_the_first_problem_type_took_the_time_the_next_is_not_begun(
 def test_problem_types_share_the_time_and_what_a_former_one_left(
     asked: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock, shown = [1000.0], []
+    clock = [1000.0]
+    shown: list[Progress] = []
     given: list[tuple[list[str], float, float]] = []
 
     def bench(*one: Any, rounds: int, start_seconds: float) -> dict[str, Any]:
