@@ -138,6 +138,19 @@ def test_residuals_are_learned_with_a_doubt_that_grows_with_the_distance() -> No
     assert (learned.doubt(sizes[:40])[:, 1] > learned.doubt(sizes[:40])[:, 0]).mean() > 0.9
 
 
+def test_a_size_is_as_far_as_the_nearest_one_that_a_kernel_met() -> None:
+    """In doublings: 0, 1, 4 x sqrt(3) and sqrt(41); sqrt(3)/4 times that is the axis of Matern."""
+    sizes = np.array([[64.0, 64, 64, 1], [1024, 1024, 1024, 1]])
+    met = np.array([[True, False], [True, True]])
+    learned = Residuals.learn(sizes, np.zeros((2, 2)), SETTINGS)
+
+    found = learned.apart(np.array([[64.0, 64, 64, 1], [128, 64, 64, 1]]), met)
+
+    told = [(1 + d) * math.exp(-d) for d in (0.0, math.sqrt(3) / 4, 3.0, math.sqrt(123) / 4)]
+    near, doubled, far, less_far = (math.sqrt(1 - each**2) for each in told)
+    np.testing.assert_allclose(found, [[near, far], [doubled, less_far]], atol=1e-3)
+
+
 def test_a_kernel_learns_from_similar_ones_that_were_timed_elsewhere() -> None:
     rng = np.random.default_rng(2)
     sizes = np.column_stack([np.floor(2 ** rng.uniform(4, 10, (200, 3))), np.ones(200)])
