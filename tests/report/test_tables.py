@@ -123,7 +123,12 @@ def test_the_environment_states_the_limits_and_each_space(info: RunInfo) -> None
     page = environment(info)
     entries = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
 
-    assert entries["UUID"] == "not told"
+    cuda = replace(info, device=replace(info.device, uuid="GPU-1", opencl=None))
+    beside = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", environment(cuda)))
+
+    assert (entries["UUID"], beside["UUID"]) == ("not told", "GPU-1")
+    assert beside["platform"] == info.device.platform
+    assert entries["platform"].startswith(f"{info.device.platform}, OpenCL")
     assert entries["sampler"] == "tpe, seed 1"
     assert entries["problem"] == "sgemm_nn, alpha 1.0, beta 0.0"
     assert "median of 7 samples after 2 warm-ups" in entries["timing"]
