@@ -95,6 +95,21 @@ def test_a_search_begins_with_the_runs_that_are_most_alike(
     assert without_date - {"sgemm-nn-nvidia-h200-mma-2"} == expected
 
 
+def test_of_like_runs_those_of_the_nearest_number_of_units_are_taken(
+    info: RunInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prior = next(each for each in index() if each.name.endswith("sgemm-nn-pocl"))
+    units = {"2026-1": 8, "2026-2": 3, "2026-3": 1, "2026-4": 0, "2026-5": 64}
+    made_up = tuple(
+        replace(prior, name=name, device={**prior.device, "compute_units": count})
+        for name, count in units.items()
+    )
+    monkeypatch.setattr("mltune.workflow.shipped_priors.index", lambda: made_up)
+    asked = searched(info, ("packed-cpu",), replace(EPYC, compute_units=4), "sgemm_nn")
+
+    assert default_priors(asked, bound_space(asked)) == ("shipped:2026-1", "shipped:2026-2")
+
+
 def test_each_space_of_a_union_learns_from_runs_of_its_own(info: RunInfo) -> None:
     asked = searched(info, ("mma-nvidia", "direct", "thin"), H200, "sgemm_nn")
     space = bound_space(asked)
