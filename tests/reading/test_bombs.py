@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import random
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -163,11 +164,22 @@ def test_what_is_dense_but_small_and_what_is_large_but_thin_is_read(tmp_path: Pa
     assert len(read_recording(tmp_path / "t4.json.gz").points) == 20_000
 
 
+def test_a_large_file_may_unpack_to_many_times_its_size(tmp_path: Path) -> None:
+    part = random.Random(0).randbytes(2**15) + bytes(2**20)
+    (tmp_path / "large").write_bytes(gzip.compress(part * 20, compresslevel=1))
+
+    data, damage = read_packed(tmp_path / "large")
+
+    assert (data == part * 20, damage) == (True, "")
+
+
 def test_what_is_cut_off_or_padded_is_still_read_as_far_as_it_goes(tmp_path: Path) -> None:
-    whole = gzip.compress(b"first ") + gzip.compress(b"second") + b"\0" * 100
-    (tmp_path / "whole").write_bytes(whole)
+    members = map(gzip.compress, (b"first ", b"", b"second"))
+    (tmp_path / "whole").write_bytes(b"".join(members) + b"\0" * 100)
+    (tmp_path / "plain").write_bytes(b"first second")
     (tmp_path / "cut").write_bytes(gzip.compress(b"first " * 1000)[:-12])
 
+    assert read_packed(tmp_path / "plain") == (b"first second", "")
     assert read_packed(tmp_path / "whole") == (b"first second", "")
     data, damage = read_packed(tmp_path / "cut")
     assert data.startswith(b"first ")
