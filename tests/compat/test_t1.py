@@ -35,6 +35,65 @@ def test_a_space_comes_back_with_the_same_configs(name: str) -> None:
     assert back.bind(LIMITS).size == given.bind(LIMITS).size
 
 
+SMALL = """\
+name: small
+family: plain
+parameters:
+  tile: [2, 4]
+  way: [flat, area]
+derived:
+  area: tile * tile
+  volume: area * tile
+constraints:
+  few: volume <= local_mem_bytes
+  own: way != "area" or tile > 2
+"""
+
+
+def test_derived_values_are_written_out_but_words_are_kept() -> None:
+    text, notes = to_t1(parse_space(SMALL, "small.yaml"))
+
+    section = json.loads(text)["ConfigurationSpace"]
+    assert section["TuningParameters"] == [
+        {"Name": "tile", "Type": "int", "Values": "[2, 4]"},
+        {"Name": "way", "Type": "string", "Values": '["flat", "area"]'},
+    ]
+    assert section["Conditions"] == [
+        {"Expression": "((tile * tile) * tile) <= local_mem_bytes", "Parameters": ["tile"]},
+        {"Expression": 'way != "area" or tile > 2', "Parameters": ["tile", "way"]},
+    ]
+    assert notes == ("condition 'few' uses local_mem_bytes, which T1 does not define",)
+    back, _ = from_t1(text, "t1.json")
+    names = [rule.name for rule in parse_space(back, "back.yaml").constraints]
+    assert names == ["condition_1", "condition_2"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"KernelSpecification": []},
+        {"KernelSpecification": {}},
+        {"KernelSpecification": {"KernelName": ""}},
+    ],
+)
+def test_a_file_may_lack_conditions_and_a_name(more: dict[str, Any]) -> None:
+    section = {"TuningParameters": [{"Name": "x", "Values": "[1, 2]"}]}
+    text, notes = from_t1(json.dumps({"ConfigurationSpace": section, **more}), "t1.json")
+
+    space = parse_space(text, "ours.yaml")
+    assert (space.family, space.constraints, notes) == ("foreign", (), ())
+    assert "constraints" not in text
+
+
+def test_a_condition_may_lack_its_expression() -> None:
+    text, notes = from_t1(foreign(Conditions=[{"Parameters": []}]), "t1.json")
+
+    assert "constraints" not in text
+    assert len(notes) == 1
+    assert "condition '' is left out" in notes[0]
+
+
 def foreign(**changes: Any) -> str:
     section = {
         "TuningParameters": [
