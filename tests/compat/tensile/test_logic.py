@@ -114,6 +114,7 @@ def test_other_problem_types_are_refused() -> None:
         ("- 1\n- 2\n", "library logic has at least 8 parts"),
         (TEXT.replace("DataType: 0", "DataType: 7"), "DataType: 7 is not supported"),
         (TEXT.replace("[64, 128, 1, 256]", "[64, many]"), "must begin with its extents"),
+        (TEXT.replace("[64, 128, 1, 256]", "[64, 0, 1, 256]"), "must begin with its extents"),
         (TEXT.replace("TransposeB: true", "TransposeB: maybe"), "TransposeB: True or False"),
     ],
 )

@@ -138,6 +138,18 @@ def test_without_ranges_there_is_no_tree() -> None:
     assert choice.exact == (((64, 128, 256, 1), 0), ((64, 96, 32, 1), 1))
 
 
+def test_exact_sizes_have_a_batch_and_files_without_batches_three_indices() -> None:
+    ranges = "- [[99, [[-1, [[-1, 0]]]]], [-1, [[-1, [[-1, 1]]]]]]"
+    flat = TEXT.replace("[64, 128, 1, 256]", "[64, 128, 256]").replace("- null", ranges)
+
+    choice = parse_choice(flat.replace("[2, 3, 0, 1]", "[2, 0, 1]"), "logic.yaml")
+
+    assert choice.exact[0] == ((64, 128, 256, 1), 0)
+    assert choice.tree == Split("k", 99, Leaf(0), Leaf(1))
+    batched = parse_choice(TEXT.replace("[64, 128, 1, 256]", "[64, 128, 7, 256]"), "logic.yaml")
+    assert batched.exact[0] == ((64, 128, 256, 7), 0)
+
+
 def test_a_solution_without_a_counterpart_cannot_be_chosen() -> None:
     with pytest.raises(UsageError, match="there is no solution 2 with a counterpart"):
         parse_choice(TEXT.replace("[1, 17.5]", "[2, 17.5]"), "logic.yaml")
