@@ -90,6 +90,7 @@ def test_a_long_chain_is_halved() -> None:
 
 def test_what_is_beyond_the_last_threshold_gets_the_last_rule() -> None:
     assert read([[64, 1], [32, 3], [128, 2]], ["m"]) == Split("m", 64, Leaf(1), Leaf(2))
+    assert read([[64, 1], [-1, 2], [128, 3]], ["m"]) == Split("m", 64, Leaf(1), Leaf(2))
 
 
 def test_questions_that_tensile_lacks_are_refused() -> None:
