@@ -151,6 +151,19 @@ def test_a_size_is_as_far_as_the_nearest_one_that_a_kernel_met() -> None:
     np.testing.assert_allclose(found, [[near, far], [doubled, less_far]], atol=1e-3)
 
 
+def test_many_sizes_are_predicted_as_each_of_them() -> None:
+    rng = np.random.default_rng(4)
+    sizes = np.column_stack([np.floor(2 ** rng.uniform(4, 10, (20, 3))), np.ones(20)])
+    learned = Residuals.learn(sizes, rng.normal(0, 0.1, (20, 2)), SETTINGS)
+    met = rng.random((20, 2)) < 0.5
+
+    many = np.tile(sizes, (60, 1))
+
+    for predict in (learned.expect, learned.doubt, lambda some: learned.apart(some, met)):
+        np.testing.assert_allclose(predict(many), np.tile(predict(sizes), (60, 1)), atol=1e-5)
+    assert learned.doubt(sizes[:0]).shape == learned.expect(sizes[:0]).shape == (0, 2)
+
+
 def test_a_kernel_learns_from_similar_ones_that_were_timed_elsewhere() -> None:
     rng = np.random.default_rng(2)
     sizes = np.column_stack([np.floor(2 ** rng.uniform(4, 10, (200, 3))), np.ones(200)])

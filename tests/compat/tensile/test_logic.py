@@ -50,6 +50,20 @@ def test_what_has_no_counterpart_is_named() -> None:
     )
 
 
+def test_a_file_may_lack_ranges_and_the_type_of_numbers() -> None:
+    short = TEXT.replace("- null\n", "").replace("DataType: 0, ", "")
+
+    assert problem_type_name(parse_logic(short, "logic.yaml").contraction) == "sgemm_nt"
+    assert parse_choice(short, "logic.yaml").tree is None
+
+
+def test_configs_are_numbered_without_solutions_that_have_no_counterpart() -> None:
+    first = "WorkGroup: [16, 16, 1], ThreadTile: [4, 8], "
+    choice = parse_choice(TEXT.replace(first, "").replace("[0, 4321.5]", "[1, 9.5]"), "logic.yaml")
+
+    assert [number for _, number in choice.exact] == [0, 0]
+
+
 def test_batches_make_a_batched_problem() -> None:
     logic = parse_logic(TEXT.replace("[64, 128, 1, 256]", "[64, 128, 7, 256]"), "logic.yaml")
 
@@ -115,6 +129,8 @@ def test_other_problem_types_are_refused() -> None:
         (TEXT.replace("DataType: 0", "DataType: 7"), "DataType: 7 is not supported"),
         (TEXT.replace("[64, 128, 1, 256]", "[64, many]"), "must begin with its extents"),
         (TEXT.replace("[64, 128, 1, 256]", "[64, 0, 1, 256]"), "must begin with its extents"),
+        (TEXT.replace("[64, 128, 1, 256]", "[64, 128, 1, 256, x]"), "must begin with its extents"),
+        (TEXT.replace("- - - [64, 128, 1, 256]\n    -", "- - []\n  -"), "must begin with its ext"),
         (TEXT.replace("TransposeB: true", "TransposeB: maybe"), "TransposeB: True or False"),
     ],
 )
@@ -130,6 +146,7 @@ def test_a_mistake_is_told_with_its_line(text: str, words: str) -> None:
     [
         ("- 1\n- 2\n", "library logic has at least 8 parts"),
         (TEXT.replace("[0, 4321.5]", "[]"), "there is no solution None with a counterpart"),
+        (TEXT.replace("    - [0, 4321.5]\n", ""), "there is no solution None with a counterpart"),
         (TEXT.replace("[0, 4321.5]", "[2, 1.5]"), "there is no solution 2 with a counterpart"),
     ],
 )
