@@ -1,7 +1,7 @@
 """The teacher, the sizes that it labels, and the tree that learns from it."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 
@@ -18,7 +18,7 @@ from mltune.distil.likeness import OWN, SIMILAR, kernel_covariance
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.portfolio import cover
 from mltune.distil.residual_forest import ResidualForest
-from mltune.distil.residuals import Residuals, worst_alignment
+from mltune.distil.residuals import Places, Residuals, worst_alignment
 from mltune.distil.suggest import APART, MOST_TIMES_LONGER, suggested
 from mltune.distil.table import GAP
 from mltune.distil.taught import LOSS_SIZES, Lesson, taught
@@ -149,6 +149,55 @@ def test_a_size_is_as_far_as_the_nearest_one_that_a_kernel_met() -> None:
     told = [(1 + d) * math.exp(-d) for d in (0.0, math.sqrt(3) / 4, 3.0, math.sqrt(123) / 4)]
     near, doubled, far, less_far = (math.sqrt(1 - each**2) for each in told)
     np.testing.assert_allclose(found, [[near, far], [doubled, less_far]], atol=1e-3)
+
+
+WHOLE = (64, 64, 64, 1)
+NEAR = math.log2(66 / 64)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "doublings", "exponent"),
+    [
+        (WHOLE, (128, 32, 64, 1), math.sqrt(2), 0),
+        # 66 is no multiple of 4, and 2 divides it once instead of three times or more often.
+        (WHOLE, (66, 64, 64, 1), NEAR, 1 / 3 + 2 / 18 + 0.3),
+        (WHOLE, (64, 64, 66, 1), NEAR, 1 / 3 + 2 / 18 + 0.3),
+        (WHOLE, (64, 66, 64, 1), NEAR, 2 / 18),  # rows are not along N
+        (WHOLE, (65, 64, 64, 1), math.log2(65 / 64), 1 / 3 + 3 / 18 + 2 * 0.3),
+        ((66, 64, 64, 1), (64, 64, 66, 1), math.sqrt(2) * NEAR, 2 * (1 / 3 + 2 / 18)),
+        ((66, 64, 64, 1), (66, 64, 66, 1), NEAR, 1 / 3 + 2 / 18),
+        # The cache holds four such products: up to half and from twice as many, all are alike.
+        (WHOLE, (64, 64, 64, 2), 0, 0),
+        (WHOLE, (64, 64, 64, 4), 0, 0.5),
+        ((64, 64, 64, 4), (64, 64, 64, 8), 0, 0.5),
+        (WHOLE, (64, 64, 64, 100), 0, 1.0),
+    ],
+)
+def test_residuals_correlate_by_extents_alignment_and_cache(
+    one: Sequence[int], other: Sequence[int], doublings: float, exponent: float
+) -> None:
+    settings = replace(SETTINGS, multiples=(4, 1, 4))
+    places = [
+        Places.of(np.array([size], dtype=float), settings, 4 * 3 * 64**2) for size in (one, other)
+    ]
+
+    distance = math.sqrt(3) / 4 * doublings
+    expected = (1 + distance) * math.exp(-distance - exponent)
+    assert places[0].covariance(places[1]).item() == pytest.approx(expected)
+
+
+def test_far_sizes_tell_nothing_of_each_other() -> None:
+    sizes = np.array([[1.0, 1, 1, 1], [2**20, 2**20, 2**20, 1]])
+
+    learned = Residuals.learn(sizes, np.array([[0.2, 0.4], [0.4, -0.4]]), SETTINGS)
+
+    known = 1 / (1 + learned.noise)  # share of a residual that is believed
+    np.testing.assert_allclose(learned.expect(sizes)[0], np.multiply([0.2, 0.4], known), atol=1e-4)
+    np.testing.assert_allclose(learned.scale, np.multiply([0.1, 0.16], known), atol=1e-4)
+    doubt = np.sqrt((1 - known) * learned.scale)
+    np.testing.assert_allclose(learned.doubt(sizes), [doubt, doubt], atol=1e-4)
+    # The sizes are 0.3 and 0 slower for all kernels, which changes no choice.
+    assert learned.error == pytest.approx(2 * 0.1**2 + 2 * 0.4**2, abs=1e-4)
 
 
 def test_many_sizes_are_predicted_as_each_of_them() -> None:
