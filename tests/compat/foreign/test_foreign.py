@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mltune.compat.foreign import read_recording
+from mltune.compat.foreign.rows import Row, to_points
 from mltune.errors import UsageError
 from mltune.measurement.measurement import Status
 from mltune.space.config import Config
@@ -35,6 +36,59 @@ def t4_row(x: int, value: object, invalidity: str = "correct") -> dict[str, Any]
         "invalidity": invalidity,
         "measurements": [{"name": "time", "value": value}],
     }
+
+
+def row(where: str, **values: Any) -> Row:
+    return Row(where, values, 1.0, Status.OK)
+
+
+def test_rows_that_are_unlike_the_first_are_left_out_and_counted() -> None:
+    first = row("a:1", x=1, y=2)
+    unlike = row("a:2", x=1)
+
+    points, note = to_points(
+        [
+            "a:0: 'time' is missing",
+            first,
+            unlike,
+            row("a:3", x=[1], y=2),
+            row("a:4", x=10**18, y=2),
+            row("a:5", x=10**18 - 1, y=2),
+            row("a:6", family="packed", x=3),
+            row("a:7", x=1, y=2),
+        ]
+    )
+
+    assert [dict(point.config) for point in points] == [
+        {"x": 1, "y": 2},
+        {"x": 10**18 - 1, "y": 2},
+        {"family": "packed", "x": 3},
+    ]
+    assert note == "a:0: 'time' is missing; the row is left out, and 3 more"
+    assert to_points([first, unlike])[1] == (
+        "a:2: its parameters are not those of the first row; the row is left out"
+    )
+    assert to_points([first])[1] == ""
+    with pytest.raises(UsageError, match=r"no usable row \(a:0: 'time' is missing\)"):
+        to_points(["a:0: 'time' is missing"])
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ([1, 2.0, True], [1, 2, 1]),
+        ([1, 2.5], ["_1", "_2.5"]),
+        ([1, "x"], ["_1", "x"]),
+        ([1, 1e18], ["_1", "_1e+18"]),
+        (["a b", "a/b", "a_b", "a b"], ["a_b", "a_b_", "a_b__", "a_b"]),
+    ],
+)
+def test_a_parameter_has_whole_numbers_or_different_words(
+    written: list[Any], read: list[Any]
+) -> None:
+    rows = [row("here", x=value, number=number) for number, value in enumerate(written)]
+
+    assert [point.config["x"] for point in to_points(rows)[0]] == read
 
 
 def written(folder: Path, text: str) -> Path:

@@ -110,6 +110,19 @@ def test_failures_that_a_format_does_not_know_are_named(
     assert sum(p.status is Status.LAUNCH_ERROR for p in back.points) > 1
 
 
+def test_t4_says_whether_a_result_was_right() -> None:
+    given = recording((Status.OK, Status.TIMEOUT), 2)
+
+    right, late = json.loads(WRITERS["t4"](given)[0])["results"]
+
+    seconds = given.points[0].seconds
+    assert (right["correctness"], right["invalidity"]) == (1, "correct")
+    assert right["times"] == {"runtimes": [seconds]}
+    assert right["measurements"] == [{"name": "time", "value": seconds, "unit": "s"}]
+    assert (late["correctness"], late["invalidity"]) == (0, "timeout")
+    assert (late["times"], late["measurements"]) == ({"runtimes": []}, [])
+
+
 def test_a_table_has_a_row_for_every_point(tmp_path: Path) -> None:
     given = recording(count=20)
     path, _ = written("csv", given, tmp_path)
