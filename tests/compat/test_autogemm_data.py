@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -73,6 +74,26 @@ def test_the_tree_chooses_as_autogemm_does() -> None:
             assert chosen == as_autogemm(single, m, n), (m, n)
 
 
+def test_sizes_below_the_smallest_entry_get_its_fallback() -> None:
+    text = """\
+kernelSelectionData = { "s": [
+  [ 9, [1, 1, 9, 9], [ [8, 16, 6, 2] ] ],
+  [ 1, [1, 1, 1, 1], [] ],
+  [ 0, [1, 1, 2, 2], [ [1, 1, 3, 1] ] ] ] }
+"""
+    ((single,), notes) = read_selection_data(text, "Parameters.py")
+
+    def chosen(data: SelectionData, m: int, n: int) -> tuple[int, ...]:
+        return data.tiles[walk(data.tree(), features(m, n, 7))]
+
+    assert (single.unroll, notes) == (8, [])
+    assert chosen(single, 48, 32) == (8, 16, 6, 2)
+    assert chosen(single, 32, 48) == (1, 1, 9, 9)
+    assert chosen(single, 16, 5) == chosen(single, 1, 1) == (1, 1, 1, 1)
+    without_last = replace(single, entries=single.entries[:1])
+    assert chosen(without_last, 8, 10) == (1, 1, 9, 9)
+
+
 def test_a_tile_becomes_a_config_of_tiled() -> None:
     config = data()[Precision.SINGLE].configs()[2]
 
@@ -90,6 +111,9 @@ def test_a_tile_becomes_a_config_of_tiled() -> None:
         ("[ 100,", "[ -100,", r"must be \[size, fallback tile"),
         ("'z'", "'q'", "'q' is no precision"),
         ("[8, 1]", "[0, 1]", "unrolls must be lists of whole numbers"),
+        ("[8, 1]", "8", "unrolls must be lists of whole numbers, got 8"),
+        ("[ [ 0, [ 16, 16, 1, 1], [], ] ]", "{}", "must be a list of entries, got {}"),
+        ("[ [ 0, [ 16, 16, 1, 1], [], ] ]", "[ 7 ]", r"must be \[size, .* got 7"),
         ("[   0, [ 16, 16,  1,  1]", "[   0, [ open('x'), 16,  1,  1]", "kernelSelectionData: "),
         ("}\nkernelSelectionDataTwo", "\nkernelSelectionDataTwo", "kernelSelectionData: "),
     ],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mltune.compat.tensile import run_steps
+from mltune.compat.tensile.steps import StepReport
 from mltune.problem import Size
 from mltune.space.config import Config
 
@@ -80,6 +81,14 @@ def test_each_step_keeps_as_many_kernels_as_the_paper_says(one_group: OneGroup) 
         len(macro_tiles),  # the fastest of each
         len(macro_tiles),
     ]
+    assert [(each.number, each.name, each.compared) for each in steps.reports] == [
+        (1, "initial parameters", 0),
+        (2, "benchmark common", 2 * 2),
+        (3, "fork", 0),
+        (4, "benchmark fork", len(forked) * (3 + 2)),
+        (5, "join", len(forked)),
+        (6, "benchmark join", len(macro_tiles) * 2),
+    ]
     assert judge.asked == [
         (2, 2 * 2, ("96x96x96",)),
         (4, len(forked) * 3, ("96x96x96",)),
@@ -123,7 +132,11 @@ def test_a_join_by_nothing(one_group: OneGroup, join: str, kernels: int) -> None
         f"JoinParameters:{join}\n"
     )
 
-    assert len(run_steps(one_group(steps), Recorder(), everything).kernels) == kernels
+    found = run_steps(one_group(steps), Recorder(), everything)
+
+    assert len(found.kernels) == kernels
+    compared = 4 if join else 0
+    assert found.reports[4] == StepReport(5, compared=compared, refused=0, kept=kernels)
 
 
 def test_what_the_device_refuses_is_counted_and_never_measured(one_group: OneGroup) -> None:
@@ -133,6 +146,8 @@ def test_what_the_device_refuses_is_counted_and_never_measured(one_group: OneGro
 
     assert [report.refused for report in steps.reports] == [0, 0, 6, 0, 0, 0]
     assert [report.kept for report in steps.reports] == [1, 1, 6, 6, 5, 5]
+    deep = run_steps(one_group(STEPS), Recorder(), lambda config: config["depth_u"] != 32)
+    assert [report.refused for report in deep.reports] == [0, 0, 0, 12, 0, 0]
 
 
 def test_a_kernel_whose_every_value_fails_is_dropped(one_group: OneGroup) -> None:
@@ -143,6 +158,18 @@ def test_a_kernel_whose_every_value_fails_is_dropped(one_group: OneGroup) -> Non
 
     assert [report.kept for report in steps.reports][3] == 8
     assert all(kernel["thread_tile_0"] != 8 for kernel in steps.kernels)
+
+
+def test_a_join_drops_macro_tiles_of_which_every_kernel_fails(one_group: OneGroup) -> None:
+    def judge(step: int, configs: Sequence[Config], sizes: Sequence[Size]) -> list[float | None]:
+        fails = [step == 5 and c["work_group_0"] == 4 for c in configs]
+        return [None if bad else slowness(c) for bad, c in zip(fails, configs, strict=True)]
+
+    steps = run_steps(one_group(STEPS), judge, everything)
+
+    others = product([(8, 8), (16, 4), (16, 16)], [(4, 4), (2, 8), (8, 8)])
+    macro_tiles = {(group[0] * tile[0], group[1] * tile[1]) for group, tile in others}
+    assert len(steps.kernels) == len(macro_tiles) < 11
 
 
 def test_parameters_with_one_value_are_determined_without_measuring(one_group: OneGroup) -> None:
@@ -156,6 +183,10 @@ def test_parameters_with_one_value_are_determined_without_measuring(one_group: O
 
     assert judge.asked == []
     assert [kernel["depth_u"] for kernel in steps.kernels] == [8]
+    one_of_two = "  - DepthU: [8]\n    WorkGroupMapping: [1, 8]\n"
+    sizes = "BenchmarkCommonParameters:\n  - ProblemSizes:\n    - Exact: [8, 8, 8]\n"
+    assert len(run_steps(one_group(sizes + one_of_two), judge, everything).kernels) == 1
+    assert judge.asked == [(2, 2, ("8x8x8",))]
 
 
 def test_two_ways_to_say_the_same_kernel_are_one(one_group: OneGroup) -> None:
