@@ -77,10 +77,11 @@ def read_problem_type(item: Item) -> Contraction:
 def _precision(entries: Mapping[str, Item]) -> Precision:
     precision = _type(entries["DataType"]) if "DataType" in entries else Precision.SINGLE
     for key in _TYPES[1:]:
-        if key in entries and _type(entries[key]) is not precision:
-            widened = precision is Precision.HALF and key == "ComputeDataType"
-            if not widened:  # half is computed in single in mltune, too
-                raise UsageError(f"{entries[key].where}: {key}: all types are that of DataType")
+        right = [precision]
+        if key == "ComputeDataType" and precision is Precision.HALF:
+            right.append(Precision.SINGLE)  # half is computed in single in mltune, too
+        if key in entries and _type(entries[key]) not in right:
+            raise UsageError(f"{entries[key].where}: {key}: all types are that of DataType")
     return precision
 
 

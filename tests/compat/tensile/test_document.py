@@ -6,9 +6,11 @@ import pytest
 
 from mltune.compat.tensile import parse_protocol
 from mltune.compat.tensile.plan import plan
+from mltune.compat.tensile.problem_type import read_problem_type
 from mltune.errors import UsageError
 from mltune.problem import problem_type_name
 from mltune.resources import data_folder
+from mltune.space.yaml_document import parse_document
 
 FILES = sorted((data_folder("spaces") / "protocols").glob("*.yaml"))
 
@@ -122,6 +124,27 @@ def test_a_mistake_is_named_with_its_line(old: str, new: str, message: str) -> N
 
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("types", "name"),
+    [
+        ("DataType: h, DestDataType: h, ComputeDataType: h", "hgemm_nn"),
+        ("DataType: h, ComputeDataType: s", "hgemm_nn"),
+        ("ComputeDataType: s", "sgemm_nn"),
+        ("DataType: h, ComputeDataType: d", ""),
+        ("DataType: h, DestDataType: s", ""),
+        ("DataType: s, ComputeDataType: d", ""),
+    ],
+)
+def test_all_types_are_equal_but_half_may_be_computed_in_single(types: str, name: str) -> None:
+    item = parse_document(f"{{{types}}}", "t.yaml")
+
+    if name:
+        assert problem_type_name(read_problem_type(item)) == name
+    else:
+        with pytest.raises(UsageError, match=r"t.yaml:1: .*Type: all types are that of DataType"):
+            read_problem_type(item)
 
 
 def test_the_same_problem_type_twice_is_refused() -> None:
