@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from mltune.distil import Size, TimeTable, distil
 from mltune.distil.columns import columns
 from mltune.distil.drawn_sizes import MOST_WORK, drawn_sizes
-from mltune.distil.fit import Settings, folds
+from mltune.distil.fit import Memory, Settings, folds
 from mltune.distil.formula_times import log_seconds
 from mltune.distil.leaf_losses import with_losses
 from mltune.distil.likeness import OWN, SIMILAR, kernel_covariance
@@ -23,7 +25,9 @@ from mltune.distil.suggest import APART, MOST_TIMES_LONGER, suggested
 from mltune.distil.table import GAP
 from mltune.distil.taught import LOSS_SIZES, Lesson, taught
 from mltune.distil.teacher import UNMET, Teacher, teach
+from mltune.distil.traffic import Traffic
 from mltune.errors import UsageError
+from mltune.kernel.name import Blocking
 from mltune.problem import Precision, gemm
 from mltune.selector import Leaf, TimeFormula, Waves, feature_value, features, nodes
 from mltune.selector.selector import Split
@@ -296,6 +300,55 @@ def test_trees_learn_steps_that_a_smooth_process_does_not() -> None:
         400,
         2,
     )
+
+
+def test_a_teacher_mixes_the_formulas_by_its_share(make_table: MakeTable) -> None:
+    table = make_table(20, kernels=4)
+    formulas = FORMULA, replace(FORMULA, launch=10**10)
+    logs = log_seconds(formulas, as_rows(table))
+
+    half = Teacher((3, 1), formulas, None, share=0.5, offsets=np.array([0.1, -0.2]))
+    own = Teacher((3, 1), formulas, None)
+
+    mixed = logs @ np.array([[0.75, 0.25], [0.25, 0.75]]) + [0.1, -0.2]
+    np.testing.assert_allclose(half.log_seconds(as_rows(table)), mixed)
+    np.testing.assert_allclose(half.roughly(as_rows(table), logs), mixed)
+    np.testing.assert_allclose(own.log_seconds(as_rows(table)), logs)
+    assert half.choose(table).tolist() == np.where(mixed[:, 0] <= mixed[:, 1], 3, 1).tolist()
+    assert (half.tells, own.tells) == ((), formulas)
+    assert np.isinf(own.doubt(as_rows(table))).all()
+
+
+def test_a_forest_has_its_share_of_the_correction() -> None:
+    """The correction is 0.3 for all kernels; the forest adds 0.5 and -0.5, the process ±0.1."""
+    process: Any = SimpleNamespace(expect=lambda sizes: np.array([[0.2, 0.4]]))
+    forest: Any = SimpleNamespace(expect=lambda sizes, logs: np.array([[0.5, -0.5]]))
+    sizes = np.array([[64.0, 64, 64, 1]])
+    teacher = Teacher((0, 1), (FORMULA, FORMULA), process, forest=forest)
+
+    own = teacher.log_seconds(sizes) - log_seconds(teacher.formulas, sizes)
+    half = replace(teacher, share=0.5).log_seconds(sizes) - log_seconds(teacher.formulas, sizes)
+
+    np.testing.assert_allclose(own, [[0.3 + 0.75 * 0.5 - 0.25 * 0.1, 0.3 - 0.75 * 0.5 + 0.025]])
+    np.testing.assert_allclose(half, [[0.3 + 0.5 * 0.5 - 0.5 * 0.1, 0.3 - 0.25 + 0.05]])
+
+
+def test_no_prediction_is_below_the_time_to_read_a_large_operand_again() -> None:
+    """A kernel with strips of one tile walks it 256 times, one with strips of 256 once."""
+    sizes = np.array([[64.0, 64, 64, 1], [2**15, 2**15, 2**14, 1]])
+    kernels = [Blocking(sides=(256, 128), depth=64, strip=strip) for strip in (1, 256)]
+    traffic = Traffic(Memory(1e12, 50e6, 2), kernels, compute_units=16, swapped=False)
+    formulas = FORMULA, FORMULA
+    teacher = Teacher((0, 1), formulas, None, traffic=traffic)
+
+    logs = log_seconds(formulas, sizes)
+    found = teacher.log_seconds(sizes)
+
+    # 256 times m * k, once n * k and m * n, of two bytes, with 90 % of the bandwidth.
+    least = math.log((256 * 2**29 + 2**29 + 2**30) * 2 / 0.9e12)
+    assert least > logs[1, 0]
+    np.testing.assert_allclose(found, [logs[0], [least, logs[1, 1]]])
+    np.testing.assert_allclose(teacher.roughly(sizes, logs), found)
 
 
 def test_a_teacher_knows_times_of_sizes_that_it_never_saw(make_table: MakeTable) -> None:
