@@ -3,11 +3,13 @@ from __future__ import annotations
 import math
 import time
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
+
+import pytest
 
 from mltune.compat.tensile.protocol_bench import ProtocolBench
-from mltune.measurement import Measurement, Status
-from mltune.problem import Size
+from mltune.measurement import Measurement, Phase, Status
+from mltune.problem import Problem, Size
 from mltune.run.run import Run
 from mltune.runner import ReplayRunner
 from mltune.tuning.progress import Progress
@@ -46,6 +48,45 @@ def test_a_failure_counts_once_for_its_kernel() -> None:
     assert bench.first_failure == "; the first said: slow"
     assert (shown[-1].done, shown[-1].failures) == (4, (("timeout", 2), ("invalid", 1)))
     assert shown[-1].best_gflops == 2 * 8**3 / 0.001 / 1e9
+
+
+@pytest.mark.parametrize("known", [0, 3])
+def test_the_last_step_goes_from_size_to_size_with_the_kernels_that_were_right(
+    monkeypatch: pytest.MonkeyPatch, known: int
+) -> None:
+    monkeypatch.setattr("mltune.compat.tensile.protocol_bench._BLOCK", 2)
+    outcomes = {(1, 16): Status.WRONG_RESULT}
+    rows = [
+        build_measurement(kernel, m, outcomes.get((kernel, m), 0.001), Phase.FINAL)
+        for kernel, m in [(0, 8), (1, 8), (0, 16), (1, 16), (0, 24), (2, 8), (2, 16), (2, 24)]
+    ]
+    added: list[Measurement] = []
+
+    def add(row: Measurement) -> Measurement:
+        added.append(row)
+        return row
+
+    run: Any = SimpleNamespace(
+        store=SimpleNamespace(measurements=lambda: rows[:known]),
+        database=SimpleNamespace(add=add),
+    )
+    runner = ReplayRunner(rows, CPU)
+    shown: list[Progress] = []
+
+    def problem_of(size: Size) -> Problem:
+        return build_problem(size.extents[0])
+
+    bench = ProtocolBench(run, runner, problem_of, len(rows), math.inf, shown.append)
+    kernels = [build_config(number) for number in range(3)]
+    sizes = [Size((m, 8, 8)) for m in (8, 16, 24)]
+
+    assert bench.finish(kernels, sizes) == (kernels[0], kernels[2])
+    assert [(row.config, row.problem) for row in added] == [
+        (row.config, row.problem) for row in rows[known:]
+    ]
+    assert {row.phase for row in added} == {Phase.FINAL}
+    assert (shown[-1].phase, shown[-1].done, shown[-1].total) == ("7 benchmark final", 8, 8)
+    assert (bench.trials, bench.failed) == (3, 1)
 
 
 def test_a_measurement_takes_no_longer_after_many_others() -> None:
