@@ -81,12 +81,21 @@ def test_groups_plan_their_kernels_apart_on_their_sizes() -> None:
     assert [one.measurements for one in plans] == [4 * 5, 3 * 1, 1 * 3]
 
 
-def test_kernels_of_all_groups_have_the_same_parameters() -> None:
-    first, second = parse_protocol(GROUPS, "t.yaml").problems[0].groups
+@pytest.mark.parametrize(
+    ("setting", "name"),
+    [
+        ("LdsPadB: [0, 4]", "local_pad_b"),
+        ("DirectToLds: [True]", "local_buffers"),
+        ("StreamK: [True]", "persistent_kernel"),
+    ],
+)
+def test_kernels_of_all_groups_have_the_same_parameters(setting: str, name: str) -> None:
+    text = GROUPS.replace("LdsPadB: [0, 4]", setting)
+    first, second = parse_protocol(text, "t.yaml").problems[0].groups
 
     names = {tuple(config) for group in (first, second) for config in plan(group, bool).kernels}
     assert len(names) == 1
-    assert "local_pad_b" in names.pop()
+    assert name in names.pop()
 
 
 def test_settings_that_change_nothing_are_told_and_samples_are_taken() -> None:

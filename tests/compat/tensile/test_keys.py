@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
-from mltune.compat.tensile.complete import complete
+from mltune.compat.tensile.complete import complete, possible_values
 from mltune.compat.tensile.keys import joined_value, parameter_names, read_value
+from mltune.compat.tensile.protocol import Choice
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Precision, gemm
@@ -100,6 +103,50 @@ def test_what_is_left_open_follows_from_the_rest() -> None:
     assert complete({"depth_u": 8, "local_split_u": 4})["loop_unroll"] == 2
     assert complete({"depth_u": 8, "local_split_u": 8})["prefetch_local_read"] == 0
     assert complete({"local_buffers": 2, "prefetch_global_read": 0})["local_buffers"] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"global_to_local": "async"}, {"prefetch_global_read": 0, "local_buffers": 2}),
+        ({"global_to_local": "async", "local_buffers": 3}, {"local_buffers": 3}),
+        ({"global_to_local": "async", "local_buffers": 1}, {"local_buffers": 2}),
+        ({"local_buffers": 2}, {"local_buffers": 2, "prefetch_global_read": 1}),
+        ({"stream_k": 1}, {"persistent_kernel": 1}),
+        ({"stream_k": 1, "persistent_kernel": 2}, {"persistent_kernel": 2}),
+        ({"local_pad": 3, "local_pad_b": -1}, {"local_pad_b": 3}),
+        ({"local_pad": 3, "local_pad_b": 1}, {"local_pad_b": 1}),
+        ({"loop_unroll": 8}, {"depth_u": 8, "prefetch_local_read": 1}),
+        ({"loop_unroll": 3}, {"depth_u": 3, "prefetch_local_read": 0}),
+    ],
+)
+def test_what_belongs_together_is_set_together(
+    given: dict[str, Value], expected: dict[str, Value]
+) -> None:
+    config = complete(given)
+
+    assert {name: config[name] for name in expected} == expected
+
+
+def test_the_values_of_a_space_include_those_of_all_completed_kernels() -> None:
+    given: dict[str, tuple[Value, ...]] = {
+        "loop_unroll": (8, -1), "local_split_u": (1, 4), "depth_u": (-1, 8, 24),
+        "thread_tile_0": (6, 3), "vector_width": (-1,), "prefetch_local_read": (-1,),
+        "global_to_local": ("registers", "async"), "local_buffers": (1, 3), "stream_k": (0, 1),
+        "persistent_kernel": (0, 2), "local_pad": (0, 2), "local_pad_b": (-1, 5),
+    }  # fmt: skip
+    choices = [
+        Choice(name, tuple(Config.of({name: value}) for value in values))
+        for name, values in given.items()
+    ]
+
+    possible = possible_values(choices)
+
+    for values in product(*given.values()):
+        config = complete(dict(zip(given, values, strict=True)))
+        assert config.keys() <= possible.keys()
+        assert [name for name, value in config.items() if value not in possible[name]] == []
+    assert not any(-1 in values for values in possible.values())
 
 
 def test_a_macro_tile_is_joined_by_its_extents() -> None:
