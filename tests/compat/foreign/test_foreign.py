@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mltune.compat.foreign import read_recording
+from mltune.compat.foreign.document import read_document
 from mltune.compat.foreign.rows import Row, to_points
 from mltune.errors import UsageError
 from mltune.measurement.measurement import Status
@@ -95,6 +96,39 @@ def written(folder: Path, text: str) -> Path:
     path = folder / "file.json"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "damage"),
+    [
+        ('{"a": 1, "rows": {"x": {}}, "more": [2], "b": 3}', [{}], ""),
+        ('{"more": [1, 2], "b": 3}', [1, 2], ""),
+        ('\n{"more": [1,\n2 3]}', [1, 2], "line 3: cut off or no JSON, the rest is left out "
+         "(expected ',' or ']', got '3')"),
+        ('{"rows": [1], 2: 3}', [1], "line 1: cut off or no JSON, the rest is left out "
+         "(a name must be a text)"),
+        ('{"rows": [1]', [1], "line 1: cut off or no JSON, the rest is left out (it ends here)"),
+    ],
+)  # fmt: skip
+def test_a_document_is_read_as_far_as_it_goes(text: str, rows: list[Any], damage: str) -> None:
+    found = read_document(text, ("rows", "more"))
+
+    assert [value for _, value in found.rows] == rows
+    assert found.damage == damage
+    if not damage:
+        assert found.header == {
+            name: value for name, value in json.loads(text).items() if name != found.rows_name
+        }
+
+
+@pytest.mark.parametrize("strange", ["0", "{}", '"text"'])
+def test_a_document_has_a_limit_of_rows_that_are_none(strange: str) -> None:
+    def text(count: int) -> str:
+        return '{"rows": [' + ",".join(['{"x": 1}', *[strange] * count]) + "]}"
+
+    assert len(read_document(text(10_000), ("rows",)).rows) == 10_001
+    with pytest.raises(UsageError, match="more than 10,000 rows are no objects"):
+        read_document(text(10_001), ("rows",))
 
 
 def test_reads_a_cache_with_its_failures(tmp_path: Path) -> None:
@@ -214,9 +248,10 @@ def test_a_gzip_file_that_is_cut_keeps_what_can_be_unpacked(tmp_path: Path) -> N
         {"x": 1, "way": "a", "time": 1e-320},
         {"x": 1, "way": "a", "time": 1e19},
         {"x": 1, "way": "a"},
+        5,
     ],
 )
-def test_a_wrong_row_is_named_and_left_out(tmp_path: Path, wrong: dict[str, Any]) -> None:
+def test_a_wrong_row_is_named_and_left_out(tmp_path: Path, wrong: Any) -> None:
     recording = read_recording(written(tmp_path, cache_text([*ROWS, wrong, wrong])))
 
     assert len(recording.points) == len(ROWS)
@@ -232,6 +267,9 @@ def test_a_wrong_row_is_named_and_left_out(tmp_path: Path, wrong: dict[str, Any]
         ("[]", "expected a JSON object"),
         ("{}", "no records"),
         ('{"cache": {}}', "tune_params_keys"),
+        ('{"tune_params_keys": [], "cache": {"1": {}}}', "tune_params_keys"),
+        ('{"tune_params_keys": "x", "cache": {"1": {"x": 1, "time": 1}}}', "tune_params_keys"),
+        ('{"tune_params_keys": ["x", 1], "cache": {}}', "tune_params_keys"),
         (json.dumps({**HEADER, "cache": {}}), "no usable row"),
         ('{"results": []}', "no usable row"),
         ('{"results": 3}', "no usable row"),

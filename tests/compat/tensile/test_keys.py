@@ -73,6 +73,10 @@ def test_tensiles_keys_set_our_parameters(
         ("MatrixInstruction", "[]", "MatrixInstruction is not supported: it has no counterpart"),
         ("ThreadTyle", "[4, 4]", "unknown parameter 'ThreadTyle' (did you mean 'ThreadTile'?"),
         ("ThreadTile", "[4]", "ThreadTile: 2 numbers of at least 1, got [4]"),
+        ("ThreadTile", "[4, 0]", "ThreadTile: 2 numbers of at least 1, got [4, 0]"),
+        ("ThreadTile", "[x, 4]", "ThreadTile: 2 numbers of at least 1, got ['x', 4]"),
+        ("DepthU", "x", "DepthU: x is not supported: whole numbers of at least 1, or -1"),
+        ("work_group_mapping", "-1", "t.yaml:1: work_group_mapping must be at least 1, got -1"),
         ("DepthU", "0", "DepthU: 0 is not supported: whole numbers of at least 1, or -1"),
         ("PrefetchGlobalRead", "2", "PrefetchGlobalRead: True or False, got '2'"),
         ("MACInstruction", "MUL", "MACInstruction: 'MUL' is not supported (known: FMA, MAD)"),
@@ -154,6 +158,9 @@ def test_a_macro_tile_is_joined_by_its_extents() -> None:
 
     assert joined_value("MacroTile", config) == (32, 64)
     assert joined_value("WorkGroup", config) == (16, 16, 1)
+    assert joined_value("thread_tile_0", config) == (2,)
+    with pytest.raises(UsageError, match="unknown parameter 'MacroTyle'"):
+        joined_value("MacroTyle", config)
 
 
 def test_every_name_that_is_offered_is_known() -> None:
