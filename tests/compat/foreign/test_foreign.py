@@ -121,6 +121,40 @@ def test_a_document_is_read_as_far_as_it_goes(text: str, rows: list[Any], damage
         }
 
 
+@pytest.mark.parametrize(
+    ("metadata", "seconds"),
+    [
+        ({"timeunit": "seconds"}, 2.0),
+        ({"timeunit": "milliseconds"}, 0.002),
+        ({"timeunit": "miliseconds"}, 0.002),
+        ({"timeunit": "microseconds"}, 0.000002),
+        ({"timeunit": "nanoseconds"}, 0.000000002),
+        ({}, 0.002),
+    ],
+)
+def test_t4_times_have_a_unit(tmp_path: Path, metadata: dict[str, str], seconds: float) -> None:
+    measurements = [7, {"name": "power", "value": 9}, {"name": "time", "value": 2}]
+    rows: list[dict[str, Any]] = [
+        {"configuration": {"x": 1}, "measurements": measurements},
+        {"configuration": {"x": 2}, "invalidity": ["compile"], "measurements": measurements},
+        {"configuration": [3], "measurements": measurements},
+        {"configuration": {}, "measurements": measurements},
+        {"configuration": {"x": 5}, "measurements": measurements[:2]},
+    ]
+    text = json.dumps({"metadata": metadata, "results": rows})
+
+    found = read_recording(written(tmp_path, text))
+
+    assert [(dict(point.config), point.seconds, point.status) for point in found.points] == [
+        ({"x": 1}, seconds, Status.OK),
+        ({"x": 2}, None, Status.INVALID),
+    ]
+    (note,) = found.notes
+    assert note.endswith(
+        "row 3: must be an object with a 'configuration'; the row is left out, and 2 more"
+    )
+
+
 @pytest.mark.parametrize("strange", ["0", "{}", '"text"'])
 def test_a_document_has_a_limit_of_rows_that_are_none(strange: str) -> None:
     def text(count: int) -> str:
@@ -274,6 +308,8 @@ def test_a_wrong_row_is_named_and_left_out(tmp_path: Path, wrong: Any) -> None:
         ('{"results": []}', "no usable row"),
         ('{"results": 3}', "no usable row"),
         ('{"metadata": {"timeunit": "days"}, "results": []}', "timeunit"),
+        ('{"metadata": {"timeunit": ["seconds"]}, "results": []}', "timeunit"),
+        ('{"metadata": [], "results": []}', "timeunit"),
         ('{"a": ' + "[" * 100_000, "nested too deeply"),
         ('{"a": ' + "9" * 6_000 + "}", "line 1"),
     ],
