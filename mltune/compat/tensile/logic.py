@@ -132,8 +132,12 @@ def _contraction(item: Item, batched: bool) -> Contraction:
         for key in ("TransposeA", "TransposeB", "ComplexConjugateA", "ComplexConjugateB")
         if key in fields
     }
-    sides = transpose(flags, "A"), transpose(flags, "B")
-    return gemm(_PRECISIONS[number], *sides, batched=batched)
+    precision = _PRECISIONS[number]
+    try:
+        sides = transpose(flags, "A", precision), transpose(flags, "B", precision)
+    except UsageError as error:
+        raise UsageError(f"{item.where}: {error}") from error
+    return gemm(precision, *sides, batched=batched)
 
 
 def _config(item: Item, left_out: Counter[str]) -> Config | None:

@@ -64,8 +64,8 @@ def read_problem_type(item: Item) -> Contraction:
             raise UsageError(f"{entries[given[0]].where}: {given[0]}: a GEMM has TransposeA, -B")
         return gemm(
             precision,
-            transpose(flags, "A"),
-            transpose(flags, "B"),
+            transpose(flags, "A", precision),
+            transpose(flags, "B", precision),
             batched=flags.get("Batched", False),
         )
     except UsageError as error:
@@ -92,11 +92,18 @@ def _type(item: Item) -> Precision:
         raise UsageError(f"{item.where}: {error}") from error
 
 
-def transpose(flags: Mapping[str, bool], operand: str) -> str:
-    """Return the transpose of operand `A` or `B` in BLAS's letters."""
-    if not flags.get(f"Transpose{operand}", False):
-        return "n"
-    return "c" if flags.get(f"ComplexConjugate{operand}", False) else "t"
+def transpose(flags: Mapping[str, bool], operand: str, precision: Precision) -> str:
+    """Return the transpose of operand `A` or `B` in BLAS's letters.
+
+    Raises:
+        UsageError: when BLAS has no letter for it.
+    """
+    is_conjugate = flags.get(f"ComplexConjugate{operand}", False) and precision.is_complex
+    if flags.get(f"Transpose{operand}", False):
+        return "c" if is_conjugate else "t"
+    if is_conjugate:
+        raise UsageError(f"ComplexConjugate{operand}: True needs Transpose{operand}: True")
+    return "n"
 
 
 def _contraction(

@@ -135,6 +135,17 @@ def test_a_mistake_is_named_with_its_line(old: str, new: str, message: str) -> N
     assert "\n" not in str(error.value)
 
 
+def test_a_conjugate_without_a_transpose_is_refused() -> None:
+    def read(text: str) -> str:
+        return problem_type_name(read_problem_type(parse_document(f"{{{text}}}", "t.yaml")))
+
+    assert read("DataType: z, TransposeA: True, ComplexConjugateA: True") == "zgemm_cn"
+    assert read("DataType: z, TransposeA: True, TransposeB: True") == "zgemm_tt"
+    assert read("DataType: s, ComplexConjugateB: True") == "sgemm_nn"
+    with pytest.raises(UsageError, match=r"t.yaml:1: ComplexConjugateB: True needs TransposeB"):
+        read("DataType: c, TransposeA: True, ComplexConjugateB: True")
+
+
 @pytest.mark.parametrize(
     ("types", "name"),
     [

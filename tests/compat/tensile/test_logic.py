@@ -132,6 +132,10 @@ def test_other_problem_types_are_refused() -> None:
         (TEXT.replace("[64, 128, 1, 256]", "[64, 128, 1, 256, x]"), "must begin with its extents"),
         (TEXT.replace("- - - [64, 128, 1, 256]\n    -", "- - []\n  -"), "must begin with its ext"),
         (TEXT.replace("TransposeB: true", "TransposeB: maybe"), "TransposeB: True or False"),
+        (
+            TEXT.replace("DataType: 0", "DataType: 3, ComplexConjugateA: true"),
+            "yaml:5: ComplexConjugateA: True needs TransposeA: True",
+        ),
     ],
 )
 def test_a_mistake_is_told_with_its_line(text: str, words: str) -> None:
