@@ -51,7 +51,8 @@ def test_no_run_chose_to_leave_out_a_kernel_of_another_run(info: RunInfo) -> Non
     second = [leader(2, m, seconds(2, m)) for m in sizes[:4]]
     chosen = [replace(info, leaders_chosen=True)] * 2
 
-    both = rule_table(first + second, chosen, [TimedByRun.of(first), TimedByRun.of(second)])
+    timed = [TimedByRun.of(first), TimedByRun.of(second)]
+    both = rule_table(first + second, chosen, timed)
 
     sure = rule_table(first + second, chosen)
     assert sure.met is None
@@ -61,6 +62,12 @@ def test_no_run_chose_to_leave_out_a_kernel_of_another_run(info: RunInfo) -> Non
     expected[:4] = True
     expected[1:4:2, 1] = True  # left out by its own run
     assert np.array_equal(both.met, expected)
+    one_of_two = rule_table(first + second, [info, chosen[0]], timed)
+    assert one_of_two.met is not None
+    assert np.array_equal(one_of_two.met, expected)
+    none = rule_table(first + second, [info] * 2, timed)
+    assert none.met is None
+    assert len(none.kernels) == 2  # the third met few sizes
     assert np.array_equal(both.known[:, :2], sure.known[:, :2])
     added = np.log(both.known[4:, 2] / sure.known[4:, 2])
     assert np.all((added > 0.049) & (added < 0.5))
