@@ -202,6 +202,9 @@ def test_far_sizes_tell_nothing_of_each_other() -> None:
     np.testing.assert_allclose(learned.doubt(sizes), [doubt, doubt], atol=1e-4)
     # The sizes are 0.3 and 0 slower for all kernels, which changes no choice.
     assert learned.error == pytest.approx(2 * 0.1**2 + 2 * 0.4**2, abs=1e-4)
+    # On the first size one kernel is known, which is as fast as all.
+    partly = Residuals.learn(sizes, np.array([[0.2, np.nan], [0.4, -0.4]]), SETTINGS)
+    assert partly.error == pytest.approx(2 * 0.4**2, abs=1e-4)
 
 
 def test_many_sizes_are_predicted_as_each_of_them() -> None:
