@@ -13,6 +13,7 @@ from sqlalchemy import URL
 
 from mltune.errors import UsageError
 from mltune.files import file_error, make_folder, write_atomically
+from mltune.measurement.measurement import Measurement
 from mltune.problem import Size
 from mltune.reading import parse_json, read_bytes
 from mltune.run.csv_table import read_table
@@ -122,11 +123,12 @@ class Run:
             if not info.storage and not (folder / DATABASE_NAME).exists():
                 _make_database(folder)
             url = _storage_url(folder, info, storage)
+            known: list[Measurement] = []
             if not info.storage:
                 # SQLite writes to a file when it opens it for writing, even if it is damaged.
                 with Store(url, read_only=True) as store:
-                    store.measurements()
-            store = _open_store(url, info.id if info.storage else "", create=False)
+                    known = store.measurements()
+            store = _open_store(url, info.id if info.storage else "", create=False, known=known)
             if info.storage and study_of(store, info.id) is None:
                 raise UsageError(
                     f"{folder}: is no run of {store.where} (made anew since, or the run is of an "
@@ -293,9 +295,10 @@ def _checksum(content: dict[str, Any]) -> str:
     return f"{zlib.crc32(json.dumps(content, sort_keys=True).encode()):08x}"
 
 
-def _open_store(url: URL, run: str, *, create: bool) -> Store:
+def _open_store(url: URL, run: str, *, create: bool, known: Sequence[Measurement] = ()) -> Store:
     """Open a database for writing; wait for one that others may be writing to."""
-    return Store(url, create=create, run=run, patience_seconds=PATIENCE_SECONDS if run else 0.0)
+    patience = PATIENCE_SECONDS if run else 0.0
+    return Store(url, create=create, run=run, patience_seconds=patience, known=known)
 
 
 def _refuse_own(url: URL) -> None:

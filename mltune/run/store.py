@@ -38,6 +38,7 @@ class Store:
         run: in a shared database, the run that is written and read; empty for a run's own file, of
             which every row is read.
         patience_seconds: how long to wait for a database that no longer answers.
+        known: the first measurements of a run's own file, if they were read already.
 
     Raises:
         MltuneError: from every method, when the database cannot be read or written; one line that
@@ -52,6 +53,7 @@ class Store:
         create: bool = True,
         run: str = "",
         patience_seconds: float = 0.0,
+        known: Sequence[Measurement] = (),
     ) -> None:
         self._url = read_url(url)
         self._where = describe(self._url)
@@ -60,6 +62,7 @@ class Store:
         self._patience_seconds = patience_seconds
         self._lacking: dict[str, str] = {}
         self._is_whole = False
+        self._known = [*known]
         self._engine = open_engine(self._url, read_only=read_only, create=create)
         try:
             with one_line_errors(self._where):
@@ -151,11 +154,17 @@ class Store:
     def measurements(self, phase: Phase | None = None) -> list[Measurement]:
         """Return all measurements, or those of one phase, in the order they were added.
 
+        In a run's own file rows are only added, so each is read once.
+
         Raises:
             UsageError: when a row cannot be read; `salvage` returns the others.
         """
         self._check_whole()
-        return _of_phase([self._read(row) for row in self.rows()], phase)
+        if self._run:  # rows of other processes may come with smaller numbers
+            return _of_phase([self._read(row) for row in self.rows()], phase)
+        after = self._known[-1].id if self._known else None
+        self._known += [self._read(row) for row in self.rows(after)]
+        return _of_phase(self._known, phase)
 
     def salvage(self, phase: Phase | None = None) -> tuple[list[Measurement], list[str]]:
         """Return the measurements that can be read, and one line for each row that cannot."""
@@ -226,9 +235,11 @@ class Store:
             raise MltuneError(f"{damaged(self._where)} ({count} rows, numbered {low} to {high})")
         self._is_whole = True
 
-    def rows(self) -> list[Mapping[str, Any]]:
-        """Return all rows unchecked, in the order they were added."""
-        return self._execute(self._mine(self._everything()).order_by(MEASUREMENTS.c.id))
+    def rows(self, after: int | None = None) -> list[Mapping[str, Any]]:
+        """Return all rows, or those with greater numbers, unchecked, in the order of adding."""
+        query = self._mine(self._everything())
+        query = query if after is None else query.where(MEASUREMENTS.c.id > after)
+        return self._execute(query.order_by(MEASUREMENTS.c.id))
 
     def _everything(self) -> Select[Any]:
         return select(*(c for c in MEASUREMENTS.c if c.name not in self._lacking))

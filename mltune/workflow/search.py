@@ -243,7 +243,7 @@ def _search_alone(
     tuning = study.tuning
     asks_for_more = options.budget is not None or times.limit_seconds is not None
     end = times.end_of_leaders
-    if tuning.has_leaders_left(budget) and not asks_for_more:
+    if not asks_for_more and tuning.has_leaders_left(budget):
         reason = StopReason.LEADERS
     else:
         limit = times.of_trials(objective.info)

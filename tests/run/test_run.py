@@ -3,15 +3,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import mltune.run.store
 from mltune.errors import MltuneError, UsageError
 from mltune.measurement import Measurement, Phase
+from mltune.run.row import from_row
 from mltune.run.run import Run, read_info
 from mltune.run.run_info import RunInfo
 from mltune.run.store import Store
@@ -46,6 +49,29 @@ def test_a_run_can_be_resumed_and_read(folder: Path, info: RunInfo, make: Make) 
         assert [measurement.trial for measurement in run.store.measurements()] == [3, 3, 9]
         with pytest.raises(UsageError, match="opened for reading only"):
             run.database.add(make())
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the rows that stores have read, in order."""
+    numbers: list[int] = []
+
+    def noted(row: Mapping[str, Any]) -> Measurement:
+        numbers.append(row["id"])
+        return from_row(row)
+
+    monkeypatch.setattr(mltune.run.store, "from_row", noted)
+    return numbers
+
+
+def test_a_resumed_run_reads_each_row_once(folder: Path, make: Make, read: list[int]) -> None:
+    with Run.resume(folder) as run:
+        before = run.store.measurements()
+        added = run.database.add(make(trial=9))
+
+        assert run.store.measurements() == [*before, added] == run.store.measurements()
+        assert run.store.measurements(Phase.FINAL) == [before[1]]
+    assert read == [1, 2, 3]
 
 
 def test_priors_that_moved_with_the_folder_are_found(
