@@ -54,7 +54,7 @@ def to_frame(measurements: Sequence[Measurement]) -> pd.DataFrame:
     if frame.empty:  # else pandas takes all columns for numbers
         frame = frame.astype({**dict.fromkeys(_WHOLE, "int64"), **dict.fromkeys(_TEXT, "str")})
     observed = pd.DataFrame([dict(row.observed) for row in measurements], index=frame.index)
-    configs = pd.DataFrame([dict(row.config) for row in measurements], index=frame.index)
+    configs = pd.DataFrame([row.config.to_json() for row in measurements], index=frame.index)
     taken = {*frame, *observed}
     configs.columns = [f"config_{name}" if name in taken else name for name in configs]
     whole = [name for name in configs if configs[name].dtype.kind == "f"]

@@ -29,7 +29,7 @@ def family_parameter(family: str) -> Parameter:
 
 def with_family(config: Config, family: str) -> Config:
     """Add the name of its family to a config."""
-    return Config.of({**config, FAMILY: family})
+    return Config.of({**config.to_json(), FAMILY: family})
 
 
 def without_family(config: Config) -> Config:

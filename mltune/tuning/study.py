@@ -353,7 +353,7 @@ class TuningStudy:
         values: Mapping[int, float] | None = None,
         attributes: Mapping[str, Any] | None = None,
     ) -> ToldTrial:
-        params = {FAMILY: self._family_of(config), **config}
+        params = {FAMILY: self._family_of(config), **config.to_json()}
         distributions = self._distributions(config)
         return ToldTrial(state, value, params, distributions, values or {}, attributes or {})
 
