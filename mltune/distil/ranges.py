@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mltune.distil.fit import Fitted, Settings
 from mltune.distil.portfolio import cover
-from mltune.distil.table import TimeTable
+from mltune.distil.table import Size, TimeTable
 from mltune.selector import MAX_DEPTH, Leaf, Split, Tree
 
 RULE_WORTH = 0.02
@@ -33,7 +33,7 @@ def fit_ranges(table: TimeTable, settings: Settings) -> Fitted:
     """
     portfolio = cover(table, tolerance=0.0, max_kernels=settings.max_kernels)
     costs = table.log_ratios[:, list(portfolio)] * table.size_weights[:, None]
-    rules = _Splitter.of(np.array(table.sizes), costs).rules(np.arange(len(table.sizes)), 0)
+    rules = _Splitter.of(table.sizes, costs).rules(list(range(len(table.sizes))), 0)
     return Fitted(portfolio, rules.tree)
 
 
@@ -53,46 +53,58 @@ class _Rules:
 
 @dataclass(frozen=True, slots=True)
 class _Splitter:
-    """The sizes, the loss of each kernel on each of them, and the rule for each size alone."""
+    """The sizes, the loss of each kernel on each of them, and the rule for each size alone.
 
-    sizes: NDArray[np.int64]
+    Most groups of sizes are small: there lists are faster than arrays.
+
+    Attributes:
+        axes: how many axes can split; on those after them all sizes are equal.
+    """
+
+    sizes: Sequence[Size]
     costs: NDArray[np.float64]
     alone: tuple[_Rules, ...]
+    axes: int
 
     @classmethod
-    def of(cls, sizes: NDArray[np.int64], costs: NDArray[np.float64]) -> _Splitter:
+    def of(cls, sizes: Sequence[Size], costs: NDArray[np.float64]) -> _Splitter:
         """Compute the rule for each size alone once, as it is needed most often."""
         best = costs.argmin(axis=1).tolist()
         least = (costs.min(axis=1) + RULE_WORTH).tolist()
         alone = (_Rules(Leaf(kernel), cost, 0) for kernel, cost in zip(best, least, strict=True))
-        return cls(sizes, costs, tuple(alone))
+        varied = [
+            axis for axis, extents in enumerate(zip(*sizes, strict=True)) if len(set(extents)) > 1
+        ]
+        return cls(sizes, costs, tuple(alone), max(varied, default=-1) + 1)
 
-    def rules(self, rows: NDArray[np.intp], axis: int) -> _Rules:
+    def rules(self, rows: list[int], axis: int) -> _Rules:
         """Return the rules for some sizes, from an axis on."""
         if len(rows) == 1:
-            return self.alone[int(rows[0])]
-        if axis == len(_AXES):  # all axes are used
+            return self.alone[rows[0]]
+        if axis == self.axes:
             sums = self.costs[rows].sum(axis=0)
             kernel = int(sums.argmin())
             return _Rules(Leaf(kernel), float(sums[kernel]) + RULE_WORTH, 0)
-        extents = self.sizes[rows, axis]
-        values = sorted(set(extents.tolist()))
-        if len(values) == 1:
+        having: dict[int, list[int]] = {}
+        for row in rows:
+            having.setdefault(self.sizes[row][axis], []).append(row)
+        if len(having) == 1:
             return self.rules(rows, axis + 1)
-        slabs: list[tuple[NDArray[np.intp], _Rules]] = []
-        for value in values:
-            new = rows[extents == value]
+        slabs: list[tuple[list[int], _Rules]] = []
+        for extent in sorted(having):
+            new = having[extent]
             alone = self.rules(new, axis + 1)
             if slabs:
                 before, rule = slabs[-1]
-                both = np.concatenate((before, new))
+                both = before + new
                 shared = self.rules(both, axis + 1)
                 if shared.cost <= rule.cost + alone.cost:
                     slabs[-1] = (both, shared)
                     continue
             slabs.append((new, alone))
         thresholds = [
-            math.isqrt(int(self.sizes[low, axis].max()) * int(self.sizes[high, axis].min()))
+            # The sizes of a slab are in the order of this extent.
+            math.isqrt(self.sizes[low[-1]][axis] * self.sizes[high[0]][axis])
             for (low, _), (high, _) in pairwise(slabs)
         ]
         return _chain(_AXES[axis], thresholds, [rule for _, rule in slabs])
