@@ -32,20 +32,26 @@ def shares(first: Logs, second: Logs) -> Numbers:
     return np.asarray(PARTS / (1 + np.exp(second - first)), dtype=np.intp)
 
 
-def best_pair(costs: Array, logs: Logs) -> Leaf | None:
+def best_pair(costs: Array, logs: Logs, rows: Numbers) -> Leaf | None:
     """Return the leaf of two kernels with the least cost, if that is less than that of one.
 
     Args:
         costs: of each kernel on the leaf's sizes, a row each.
-        logs: of the times that formulas expect.
+        logs: of the times that formulas expect, of more sizes.
+        rows: of the leaf's sizes in `logs`.
     """
     if len(costs) < LEAST_SIZES:
         return None
     totals = costs.sum(axis=0)
     found, least = None, float(totals.min()) - 1e-9
-    for first, second in combinations(_candidates(costs, int(totals.argmin())), 2):
-        asked = shares(logs[:, first], logs[:, second])
-        more = np.bincount(asked, costs[:, first] - costs[:, second], PARTS).cumsum()
+    candidates = _candidates(costs, int(totals.argmin()))
+    # The numbers of one kernel side by side, as they are read for each of its pairs.
+    told = np.ascontiguousarray(logs[rows[:, None], candidates].T)
+    lost = np.ascontiguousarray(costs[:, candidates].T)
+    for one, other in combinations(range(len(candidates)), 2):
+        first, second = candidates[one], candidates[other]
+        asked = shares(told[one], told[other])
+        more = np.bincount(asked, lost[one] - lost[other], PARTS).cumsum()
         threshold = int(more.argmin())
         cost = float(totals[second] + more[threshold])
         if cost < least:
@@ -53,15 +59,16 @@ def best_pair(costs: Array, logs: Logs) -> Leaf | None:
     return found
 
 
-def chosen(leaf: Leaf, logs: Logs | None, count: int) -> Numbers:
-    """Return the kernel that a leaf chooses for each of its sizes."""
+def chosen(leaf: Leaf, logs: Logs | None, rows: Numbers) -> Numbers:
+    """Return the kernel that a leaf chooses for each of some sizes."""
     if leaf.rival is None or logs is None:
-        return np.full(count, leaf.kernel)
-    asked = shares(logs[:, leaf.kernel], logs[:, leaf.rival.kernel])
+        return np.full(len(rows), leaf.kernel)
+    asked = shares(logs[rows, leaf.kernel], logs[rows, leaf.rival.kernel])
     return np.where(asked <= leaf.rival.threshold, leaf.kernel, leaf.rival.kernel)
 
 
 def _candidates(costs: Array, best: int) -> list[int]:
-    saved = np.maximum(costs[:, [best]] - costs, 0).sum(axis=0)
+    saves = costs[:, [best]] - costs
+    saved = np.maximum(saves, 0, out=saves).sum(axis=0)
     order = np.argsort(-saved, kind="stable")[: CANDIDATES - 1]
     return sorted({best, *order[saved[order] > 0].tolist()})

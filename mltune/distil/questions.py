@@ -28,6 +28,9 @@ BINS = 512
 _ROWS = 50_000
 """Sizes whose costs are added up at a time, which limits the memory."""
 
+_BLOCK = 1_000
+"""Sizes whose bins are copied at a time."""
+
 _HALVINGS = 50
 """Of the range in which the price of a leaf is."""
 
@@ -271,15 +274,23 @@ class Questions:
 
 def _by_bin(ranks: Ranks, rows: Numbers, costs: Array) -> Array:
     """Return the sum of the costs of some rows by feature and bin."""
-    features = ranks.shape[1]
-    starts = np.arange(features) * BINS
-    found = np.zeros(features * BINS)
+    found = np.zeros((ranks.shape[1], BINS))
     for first in range(0, len(rows), _ROWS):
         part = slice(first, first + _ROWS)
-        bins = (ranks[rows[part]] + starts).ravel()
-        weights = np.repeat(costs[part].astype(np.float64), features)
-        found += np.bincount(bins, weights, len(found))
-    return found.reshape(features, BINS)
+        weights = costs[part].astype(np.float64)
+        # One feature after the other, as its sums fit into the fastest cache.
+        for sums, bins in zip(found, _turned(ranks, rows[part]), strict=True):
+            sums += np.bincount(bins, weights, BINS)
+    return found
+
+
+def _turned(ranks: Ranks, rows: Numbers) -> Ranks:
+    """Return some rows as columns, copied in blocks that fit into a cache."""
+    found = np.empty((ranks.shape[1], len(rows)), dtype=ranks.dtype)
+    for first in range(0, len(rows), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        found[:, part] = ranks[rows[part]].T
+    return found
 
 
 def _bins(below: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.intp]:

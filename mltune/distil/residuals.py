@@ -128,19 +128,25 @@ class Places:
     def covariance(self, others: Places) -> Array:
         """Return Matern 3/2 over the extents times exponential covariances of the others."""
         apart = np.zeros((len(self.smooth), len(others.smooth)), dtype=self.smooth.dtype)
-        for axis in range(3):
-            step = np.subtract.outer(self.smooth[:, axis], others.smooth[:, axis])
-            step *= step
-            apart += step
+        found = np.empty_like(apart)
+        for mine, theirs in zip(*map(_axes, (self, others)), strict=True):
+            np.subtract(mine[:, None], theirs, out=found)
+            found *= found
+            apart += found
         np.sqrt(apart, out=apart)
-        found = np.subtract.outer(self.misses, others.misses)
+        np.subtract(self.misses[:, None], others.misses, out=found)
         np.abs(found, out=found)
         found += apart
         np.exp(-found, out=found)
         apart += 1.0
         found *= apart
-        found *= self.shared[:, others.kinds][self.kinds]
+        # `take` copies in half the time of an index.
+        found *= self.shared.take(others.kinds, axis=1).take(self.kinds, axis=0)
         return found
+
+
+def _axes(places: Places) -> Array:
+    return np.ascontiguousarray(places.smooth.T)
 
 
 def footprint(sizes: Array) -> Array:

@@ -193,7 +193,7 @@ class Lesson:
 
     def chosen(self, leaf: Leaf, rows: Numbers) -> Numbers:
         """Return the kernel that a leaf chooses for each of some sizes."""
-        return chosen(leaf, None if self.logs is None else self.logs[rows], len(rows))
+        return chosen(leaf, self.logs, rows)
 
 
 def _above_least(logs: Array) -> Array:
@@ -298,15 +298,17 @@ def _answer(
         costs: weighted.
         apart: the sizes that choose no pair.
     """
-    totals = costs[rows].sum(axis=0, dtype=np.float64)
+    here = costs[rows]
+    totals = here.sum(axis=0, dtype=np.float64)
     best = int(totals.argmin())
     one = Leaf(best), float(totals[best])
     if course.logs is None:
         return one
-    seen = rows[~apart[rows]]
-    pair = best_pair(costs[seen], course.logs[seen])
+    is_seen = ~apart[rows]
+    pair = best_pair(here[is_seen], course.logs, rows[is_seen])
     if pair is None:
         return one
-    answer = chosen(pair, course.logs[rows], len(rows))
-    cost = float(costs[rows, answer].sum() + LEAST_SAVED * course.counts[rows].sum())
+    answer = chosen(pair, course.logs, rows)
+    lost = here[np.arange(len(rows)), answer]
+    cost = float(lost.sum() + LEAST_SAVED * course.counts[rows].sum())
     return (pair, cost) if cost < one[1] else one

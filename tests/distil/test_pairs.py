@@ -9,6 +9,7 @@ from mltune.selector import Leaf, Rival
 from mltune.selector.rival import PARTS, share
 
 SIZES = 400
+ROWS = np.arange(SIZES)
 
 
 def test_shares_are_those_of_the_selector() -> None:
@@ -29,22 +30,22 @@ def test_two_kernels_that_are_each_faster_somewhere_share_a_leaf() -> None:
     bound = np.log(0.8)
     costs = np.column_stack([ahead > bound, np.ones(SIZES), ahead <= bound]).astype(np.float64)
 
-    leaf = best_pair(costs, logs)
+    leaf = best_pair(costs, logs, ROWS)
 
     assert leaf is not None
     assert leaf.kernels == (0, 2)
-    lost = costs[np.arange(SIZES), chosen(leaf, logs, SIZES)]
+    lost = costs[ROWS, chosen(leaf, logs, ROWS)]
     assert lost.sum() == 0
 
 
 def test_of_many_kernels_the_one_that_helps_the_best_is_its_partner() -> None:
     costs = np.full((SIZES, 12), 0.5)
-    is_rare = np.arange(SIZES) % 10 == 0
+    is_rare = ROWS % 10 == 0
     costs[:, 7], costs[:, 3], costs[:, 11] = is_rare, ~is_rare, 2.0
     logs = np.zeros((SIZES, 12), dtype=np.float32)
     logs[:, 7] = is_rare
 
-    leaf = best_pair(costs, logs)
+    leaf = best_pair(costs, logs, ROWS)
 
     assert leaf is not None
     assert set(leaf.kernels) == {3, 7}
@@ -53,14 +54,14 @@ def test_of_many_kernels_the_one_that_helps_the_best_is_its_partner() -> None:
 def test_a_leaf_has_one_kernel_where_no_pair_saves_or_sizes_are_few() -> None:
     logs = np.zeros((SIZES, 2), dtype=np.float32)
     always = np.tile([0.0, 1.0], (SIZES, 1))
-    mixed = np.eye(2)[np.arange(SIZES) % 2]
+    mixed = np.eye(2)[ROWS % 2]
     few = LEAST_SIZES - 1
 
-    assert best_pair(always, logs) is None
-    assert best_pair(mixed, logs) is None  # the formulas do not tell them apart
-    assert best_pair(mixed[:few], np.log(1 + mixed[:few]).astype(np.float32)) is None
+    assert best_pair(always, logs, ROWS) is None
+    assert best_pair(mixed, logs, ROWS) is None  # the formulas do not tell them apart
+    assert best_pair(mixed[:few], np.log(1 + mixed).astype(np.float32), ROWS[:few]) is None
 
 
 def test_without_formulas_a_leaf_has_its_own_kernel() -> None:
-    assert chosen(Leaf(3, rival=Rival(1, PARTS // 2)), None, 2).tolist() == [3, 3]
-    assert chosen(Leaf(3), np.zeros((2, 4), dtype=np.float32), 2).tolist() == [3, 3]
+    assert chosen(Leaf(3, rival=Rival(1, PARTS // 2)), None, np.arange(2)).tolist() == [3, 3]
+    assert chosen(Leaf(3), np.zeros((2, 4), dtype=np.float32), np.arange(2)).tolist() == [3, 3]
