@@ -117,9 +117,9 @@ def points_for(parameters: Sequence[Parameter], recording: Recording) -> tuple[P
         if not own or FAMILY not in point.config or point.config[FAMILY] in own
     ]
     varying = {one.name for one in parameters if len(one.values) > 1}
-    kinds = dict.fromkeys(frozenset(varying.intersection(point.config)) for point in points)
-    most = max(kinds, key=len, default=frozenset())
-    return tuple(point for point in points if most <= point.config.keys())
+    having = [frozenset(varying.intersection(point.config)) for point in points]
+    most = max(dict.fromkeys(having), key=len, default=frozenset())
+    return tuple(point for point, names in zip(points, having, strict=True) if most <= names)
 
 
 def _shared(parameters: Sequence[Parameter], recording: Recording) -> list[Parameter]:

@@ -91,7 +91,7 @@ def _packs(info: RunInfo, space: UnionSpace) -> Iterable[str]:
         if parse_problem_type(pack.name).compute is not info.contraction.compute:
             continue
         name = f"{SHIPPED}{pack.parent.name}/{pack.name}"
-        kernels = of_selector(read_selector(pack / SELECTOR_NAME), name)
+        kernels = _kernels(pack, name)
         device = devices.get(kernels.device)
         if device is None or not is_similar(device, info.device):
             continue
@@ -209,28 +209,37 @@ def read_shipped(name: str) -> Recording | None:
     prior = next((each for each in index() if SHIPPED + each.name == name), None)
     if prior is None:
         pack = _pack(name)
-        return None if pack is None else of_selector(read_selector(pack / SELECTOR_NAME), name)
-    path = data_folder("models") / prior.file
+        return None if pack is None else _kernels(pack, name)
+    return Recording(
+        where=name,
+        problem=prior.problem,
+        device=str(prior.device["name"]),
+        points=_points(data_folder("models") / prior.file),
+        family=prior.family,
+        space=prior.space,
+    )
+
+
+# A search reads its priors twice: to choose them, and to learn from them.
+@cache
+def _kernels(pack: Path, name: str) -> Recording:
+    return of_selector(read_selector(pack / SELECTOR_NAME), name)
+
+
+@cache
+def _points(path: Path) -> tuple[Point, ...]:
     packed, damage = read_packed(path)
     if damage:
         raise UsageError(f"{path}: is no record that ships ({damage})")
     try:
         data = parse_json(packed)
         names = data["parameters"]
-        points = tuple(
+        return tuple(
             Point(Config.of(dict(zip(names, values, strict=True))), seconds, Status(status))
             for *values, seconds, status in data["rows"]
         )
     except (UsageError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{path}: is no record that ships ({error})") from error
-    return Recording(
-        where=name,
-        problem=prior.problem,
-        device=str(prior.device["name"]),
-        points=points,
-        family=prior.family,
-        space=prior.space,
-    )
 
 
 @cache

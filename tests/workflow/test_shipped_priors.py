@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from mltune.search.transfer import Transfer
 from mltune.search.union_sampler import leaders_of, transfers_of
 from mltune.space.load import parse_space
 from mltune.space.union import UnionSpace
+from mltune.workflow import shipped_priors
 from mltune.workflow.chosen_spaces import bound_space, choose_spaces
 from mltune.workflow.recordings import suited
 from mltune.workflow.run_setup import read_priors
@@ -145,6 +148,30 @@ def test_the_kernels_of_packs_are_tried_first(info: RunInfo) -> None:
     assert all(config in space for config in leaders)
     own = suited(next(prior for prior in priors if prior.where == packs[0]), space)
     assert {each for each in own.leaders if each in space} <= set(leaders)
+
+
+def test_a_search_reads_each_prior_once(info: RunInfo, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+
+    def noting(function: Callable[[Path], Any]) -> Callable[[Path], Any]:
+        def noted(path: Path) -> Any:
+            read.append(path)
+            return function(path)
+
+        return noted
+
+    for name in ("read_packed", "read_selector"):
+        monkeypatch.setattr(shipped_priors, name, noting(getattr(shipped_priors, name)))
+    shipped_priors._kernels.cache_clear()
+    shipped_priors._points.cache_clear()
+    asked = searched(info, ("auto",), H200, "sgemm_nn")
+    names = default_priors(asked, bound_space(asked))
+
+    priors = read_priors(replace(asked, priors=names), lambda line: None)
+
+    assert [prior.where for prior in priors] == list(names)
+    assert len(read) >= len(names)
+    assert len(set(read)) == len(read)
 
 
 @pytest.mark.parametrize("problem", ["sgemm_nn", "hgemm_nn", "hgemm_tt", "dgemm_nn"])
