@@ -28,6 +28,9 @@ BINS = 512
 _ROWS = 50_000
 """Sizes whose costs are added up at a time, which limits the memory."""
 
+_FEW = 500
+"""Fewer sizes are added up for all features at once."""
+
 _BLOCK = 1_000
 """Sizes whose bins are copied at a time."""
 
@@ -274,7 +277,13 @@ class Questions:
 
 def _by_bin(ranks: Ranks, rows: Numbers, costs: Array) -> Array:
     """Return the sum of the costs of some rows by feature and bin."""
-    found = np.zeros((ranks.shape[1], BINS))
+    features = ranks.shape[1]
+    if len(rows) < _FEW:
+        places = ranks[rows] + np.arange(0, features * BINS, BINS)
+        weights = np.repeat(costs.astype(np.float64), features)
+        added = np.bincount(places.ravel(), weights, features * BINS)
+        return np.asarray(added.reshape(features, BINS), dtype=np.float64)
+    found = np.zeros((features, BINS))
     for first in range(0, len(rows), _ROWS):
         part = slice(first, first + _ROWS)
         weights = costs[part].astype(np.float64)
