@@ -3,8 +3,9 @@
     python -m tests.benchmarks.learning --selector nvidia-h200/sgemm_nn --device gpu
     python -m tests.benchmarks.learning --selector S.json --device cpu --most-flops 2e7 --sizes 8
 
-Sizes are drawn by a seed (log-uniform sides, half of them multiples of 16) among those that were
-not measured. Each is called ten times while selection learns, and then ninety times more; all
+Sizes are drawn by a seed (log-uniform sides, half of them multiples of 16; with `--layers`, layers
+of the suite `models` with another n, log-uniform up to 4096) among those that were not measured.
+Each is called ten times while selection learns, and then ninety times more; all
 kernels are built before. Every kernel of the portfolio is timed on each size in rounds: the share
 is the least median / the median of the one in use. It is given by two clocks. In trains, behind a
 kernel that holds the queue, a time is sure to a percent. Call by call and by events, as learning
@@ -38,6 +39,7 @@ import pyopencl.array as cl_array
 from mltune.bench.device_clock import DeviceClock
 from mltune.errors import MltuneError
 from mltune.export import WRITERS
+from mltune.problem.sizes import parse_sizes
 from mltune.runtime.learning import candidates
 from mltune.runtime.loading import load
 from mltune.runtime.tuned_gemm import TunedGemm
@@ -125,14 +127,19 @@ def medians(runs: Sequence[Sequence[float]]) -> list[float]:
     return [statistics.median(times) if times else float("inf") for times in runs]
 
 
-def drawn(tuned: TunedGemm, count: int, most_flops: float, seed: int) -> list[Size]:
-    """Draw sizes that were not measured."""
+def drawn(
+    tuned: TunedGemm, count: int, most_flops: float, seed: int, layers: Sequence[Size] = ()
+) -> list[Size]:
+    """Draw sizes that were not measured, with the m and k of layers if there are any."""
     rng = np.random.default_rng(seed)
     found: list[Size] = []
     while len(found) < count:
         sides = np.exp(rng.uniform(np.log(16), np.log(8192), 3))
         step = 16 if rng.random() < 0.5 else 1
         m, n, k = (max(step, int(side) // step * step) for side in sides)
+        if layers:
+            m, _, k = layers[int(rng.integers(len(layers)))]
+            n = int(np.exp(rng.uniform(0, np.log(4096))))
         is_known = tuned.selector.choose(m, n, k).reason is Reason.EXACT
         if 2 * m * n * k <= most_flops and m * n + m * k + k * n <= 6e7 and not is_known:
             found.append((m, n, k))
@@ -319,6 +326,7 @@ def main() -> None:
     parser.add_argument("--most-flops", type=float, default=2e11)
     parser.add_argument("--seconds", type=float, default=0.3, help="to time the kernels of a size")
     parser.add_argument("--seed", type=int, default=2311)
+    parser.add_argument("--layers", action="store_true", help="sizes of networks' layers")
     parser.add_argument("--many", type=int, default=8, help="sizes called a thousand times")
     parser.add_argument("--details", type=Path, help="a file for what was chosen for each size")
     parser.add_argument("--build", type=Path, help="only build the C library there")
@@ -335,7 +343,9 @@ def main() -> None:
     context = cl.Context(devices[:1])
     profiling = cl.command_queue_properties.PROFILING_ENABLE
     queue = cl.CommandQueue(context, properties=profiling)
-    sizes = drawn(tuned, args.sizes, args.most_flops, args.seed)
+    known = (size.extents for size in parse_sizes("models"))
+    layers = [(each[0], each[1], each[2]) for each in known] if args.layers else []
+    sizes = drawn(tuned, args.sizes, args.most_flops, args.seed, layers)
     dtype = tuned.selector.contraction.precision.dtype
     most = max(m * k + k * n for m, n, k in (*sizes, SMALL)) + 64
     numbers = np.random.default_rng(0).standard_normal(most).astype(dtype)
