@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
+import math
 import shutil
 import statistics
 import subprocess
@@ -48,6 +49,7 @@ from mltune.selector import Reason
 CALLS, MORE, MANY = 10, 100, 1000
 LEAST_ROUNDS = 15
 TRAIN_ROUNDS, TRAIN_SECONDS, MOST_IN_TRAIN = 4, 0.5e-3, 24
+WARM = 20
 HOPELESS = 1.5
 """A kernel that took so many times the best is not timed again."""
 
@@ -103,13 +105,21 @@ class Bench:
     def truth(self, size: Size, seconds: float) -> tuple[Runs, Runs]:
         """Times of every kernel, in rounds, so that drift meets all of them; one if hopeless.
 
+        Kernels that a call may use are never hopeless: a first time is the sum of a launch and
+        of clocks that rise, and says little about a kernel of a few us.
+
         Returns:
             Those call by call, and those in trains.
         """
         numbers = range(len(self.tuned.selector.portfolio))
+        used = candidates(self.tuned.selector, (*size, 1))
+        for _ in range(WARM):
+            self.seconds(size, used[0])
         # The median, as single events are now and then far too short.
         first = [statistics.median(self.seconds(size, each) for _ in range(3)) for each in numbers]
-        hopeful = [each for each in numbers if first[each] < HOPELESS * min(first)]
+        least = min(first)
+        most = dict.fromkeys(used, math.inf)
+        hopeful = [each for each in numbers if first[each] < most.get(each, HOPELESS * least)]
         runs: Runs = [[] if each in hopeful else [first[each]] for each in numbers]
         trains: Runs = [[*each] for each in runs]
         begin = time.perf_counter()
