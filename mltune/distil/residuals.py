@@ -58,9 +58,9 @@ Length scale and distances were chosen on splits 100 and 101 of five shipped run
 2, 4 and 8 were within 0.1 % of each other.
 """
 
-_NEAREST = 8
-"""The power of a norm that stands for the largest covariance, and is a product of matrices. By it,
-many sizes are nearer than one.
+_DOUBLINGS = 3
+"""The power of a norm, 2 to this, that stands for the largest covariance, and is a product of
+matrices. By it, many sizes are nearer than one.
 """
 
 _ALIGNED = 8
@@ -267,6 +267,18 @@ class Residuals:
             found[:, columns] = np.sqrt(np.maximum(left, 0.0)[:, None] * self.scale[columns])
         return found
 
+    @property
+    def timed(self) -> NDArray[np.bool_]:
+        """Which of the measured sizes (rows) each kernel (columns) was timed on."""
+        found = np.zeros(self.pulls.shape, dtype=np.bool_)
+        for columns, rows, _ in self.groups:
+            found[np.ix_(rows, columns)] = True
+        return found
+
+    def unsure(self, sizes: Array) -> Array:
+        """Return the doubt by the nearest timed size of each kernel, in a tenth of the time."""
+        return self.apart(sizes, self.timed) * np.sqrt(self.scale)
+
     def apart(self, sizes: Array, met: NDArray[np.bool_]) -> Array:
         """Return how far sizes are from some of the measured ones: 0 if near, up to 1.
 
@@ -281,7 +293,9 @@ class Residuals:
         found = np.empty((len(sizes), counts.shape[1]))
         for rows in _parts(len(sizes)):
             covariance = self._places(sizes[rows]).as_type(np.float32).covariance(known)
-            nearest = (covariance**_NEAREST @ counts) ** (1 / _NEAREST)
+            for _ in range(_DOUBLINGS):
+                covariance *= covariance
+            nearest = (covariance @ counts) ** (0.5**_DOUBLINGS)
             found[rows] = np.sqrt(1.0 - np.minimum(nearest, 1.0) ** 2)
         return found
 

@@ -155,6 +155,19 @@ def test_a_size_is_as_far_as_the_nearest_one_that_a_kernel_met() -> None:
     np.testing.assert_allclose(found, [[near, far], [doubled, less_far]], atol=1e-3)
 
 
+def test_who_was_timed_near_is_sure_and_others_by_how_much_their_residuals_differ() -> None:
+    """The sizes are four doublings of each extent apart; the third kernel follows its formula."""
+    sizes = np.array([[64.0, 64, 64, 1], [1024, 1024, 1024, 1]])
+    residuals = np.array([[0.3, np.nan, 0.0], [np.nan, 0.3, 0.0]])
+    learned = Residuals.learn(sizes, residuals, SETTINGS)
+
+    np.testing.assert_array_equal(learned.timed, np.isfinite(residuals))
+    apart = math.sqrt(1 - (4 * math.exp(-3.0)) ** 2)
+    scale = 0.3 / math.sqrt(1 + learned.noise)
+    expected = [[0.0, scale * apart, 0.0], [scale * apart, 0.0, 0.0]]
+    np.testing.assert_allclose(learned.unsure(sizes), expected, atol=1e-3)
+
+
 WHOLE = (64, 64, 64, 1)
 NEAR = math.log2(66 / 64)
 
@@ -323,8 +336,13 @@ def test_a_teacher_mixes_the_formulas_by_its_share(make_table: MakeTable) -> Non
 
 
 def test_a_forest_has_its_share_of_the_correction() -> None:
-    """The correction is 0.3 for all kernels; the forest adds 0.5 and -0.5, the process ±0.1."""
-    process: Any = SimpleNamespace(expect=lambda sizes: np.array([[0.2, 0.4]]))
+    """The correction is 0.3 for all kernels; the forest adds 0.5 and -0.5, the process ±0.1.
+
+    Half of what the second kernel is unsure by counts, if its own formula tells.
+    """
+    process: Any = SimpleNamespace(
+        expect=lambda sizes: np.array([[0.2, 0.4]]), unsure=lambda sizes: np.array([[0.0, 0.08]])
+    )
     forest: Any = SimpleNamespace(expect=lambda sizes, logs: np.array([[0.5, -0.5]]))
     sizes = np.array([[64.0, 64, 64, 1]])
     teacher = Teacher((0, 1), (FORMULA, FORMULA), process, forest=forest)
@@ -332,7 +350,8 @@ def test_a_forest_has_its_share_of_the_correction() -> None:
     own = teacher.log_seconds(sizes) - log_seconds(teacher.formulas, sizes)
     half = replace(teacher, share=0.5).log_seconds(sizes) - log_seconds(teacher.formulas, sizes)
 
-    np.testing.assert_allclose(own, [[0.3 + 0.75 * 0.5 - 0.25 * 0.1, 0.3 - 0.75 * 0.5 + 0.025]])
+    second = 0.3 - 0.75 * 0.5 + 0.025 + 0.04
+    np.testing.assert_allclose(own, [[0.3 + 0.75 * 0.5 - 0.25 * 0.1, second]])
     np.testing.assert_allclose(half, [[0.3 + 0.5 * 0.5 - 0.5 * 0.1, 0.3 - 0.25 + 0.05]])
 
 
