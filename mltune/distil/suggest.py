@@ -62,7 +62,8 @@ def _expected_improvement(teacher: Teacher, sizes: Array, logs: Array) -> Array:
     doubt = np.minimum(teacher.doubt(sizes), _MOST_DOUBT)
     rows = np.arange(len(sizes))
     best = logs.argmin(axis=1)
-    gaps = logs - logs[rows, best][:, None]
+    likely = teacher.likely(sizes)
+    gaps = likely - likely[rows, best][:, None]
     spread = np.maximum(np.hypot(doubt, doubt[rows, best][:, None]), 1e-12)
     away = gaps / spread
     gains = spread * norm.pdf(away) - gaps * norm.sf(away)

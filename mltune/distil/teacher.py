@@ -119,7 +119,7 @@ class Teacher:
         return self.formulas if self.share == 1 else ()
 
     def log_seconds(self, sizes: Array, by_formulas: Array | None = None) -> Array:
-        """Return the logs of the predicted times.
+        """Return the logs of the predicted times, longer where a kernel is doubted.
 
         Args:
             sizes: m, n, k and batch, a row each, at least 1.
@@ -128,20 +128,29 @@ class Teacher:
         Returns:
             A row for each size, a column for each kernel of the portfolio.
         """
-        logs = log_seconds(self.formulas, sizes) if by_formulas is None else by_formulas
-        expected = np.asarray(_mixed(logs, self.share) + self.offsets)
+        expected = self._expect(sizes, by_formulas)
         if self.residuals is not None:
-            corrections = self.residuals.expect(sizes)
-            if self.forest is not None:
-                mean = corrections.mean(axis=1, keepdims=True)
-                weight = FOREST_SHARE if self.share == 1 else MEAN_FOREST_SHARE
-                corrections += weight * (self.forest.expect(sizes, logs) + mean - corrections)
-            expected += corrections
             if self.share == 1:
                 expected += CAUTION * self.residuals.unsure(sizes)
             if self.met is not None:
                 expected += UNMET * self.residuals.apart(sizes, self.met)
         return self._at_least(expected, sizes)
+
+    def likely(self, sizes: Array) -> Array:
+        """Return the same without doubt."""
+        return self._at_least(self._expect(sizes), sizes)
+
+    def _expect(self, sizes: Array, by_formulas: Array | None = None) -> Array:
+        logs = log_seconds(self.formulas, sizes) if by_formulas is None else by_formulas
+        expected = np.asarray(_mixed(logs, self.share) + self.offsets)
+        if self.residuals is None:
+            return expected
+        corrections = self.residuals.expect(sizes)
+        if self.forest is not None:
+            mean = corrections.mean(axis=1, keepdims=True)
+            weight = FOREST_SHARE if self.share == 1 else MEAN_FOREST_SHARE
+            corrections += weight * (self.forest.expect(sizes, logs) + mean - corrections)
+        return expected + corrections
 
     def roughly(self, sizes: Array, by_formulas: Array) -> Array:
         """Return the same by the formulas alone, in a tenth of the time."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from mltune.distil import Size, TimeTable, distil
 from mltune.distil.columns import columns
@@ -563,6 +564,26 @@ def test_suggested_sizes_are_far_from_measured_ones_and_each_other(make_table: M
     places = np.log2(np.array([*table.sizes, *sizes]))
     for number in range(60, 65):
         assert np.abs(places[:number] - places[number]).sum(axis=1).min() >= APART
+
+
+def test_a_kernel_that_is_likely_faster_but_doubted_is_worth_a_measurement(
+    make_table: MakeTable,
+) -> None:
+    """With more than 256 terms the second kernel is likely 0.1 faster, and counts as slower."""
+
+    def logs(sizes: NDArray[np.float64], of_long: float) -> NDArray[np.float64]:
+        return np.column_stack((np.zeros(len(sizes)), np.where(sizes[:, 2] > 256, of_long, 0.3)))
+
+    teacher: Any = SimpleNamespace(
+        log_seconds=lambda sizes: logs(sizes, 0.3) - 20,
+        likely=lambda sizes: logs(sizes, -0.1) - 20,
+        doubt=lambda sizes: np.full((len(sizes), 2), 1e-3),
+    )
+
+    sizes = suggested(teacher, make_table(20), 5, 0)
+
+    assert len(sizes) == 5
+    assert all(size.k > 256 for size in sizes)
 
 
 def test_suggested_sizes_do_not_take_much_longer_than_measured_ones(
