@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mltune.bench.comparison import CLOCKS
 from mltune.distil.table import entry_of
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.machine import python_module
@@ -22,6 +21,7 @@ from mltune.problem import Problem
 from mltune.run.run_info import RunInfo
 from mltune.selector import Leaf, PortfolioKernel, Selector
 from mltune.selector.json import write_selector
+from mltune.workflow.program_gain import CLOCKS
 
 _ROUNDS = 5
 TOO_LONG = "the libraries took too long"

@@ -502,6 +502,17 @@ def test_help_loads_no_library() -> None:
     assert ", ".join(ACTIVATIONS) in " ".join(shown.stdout.split())
 
 
+def test_a_process_that_searches_or_reports_loads_no_opencl() -> None:
+    script = (
+        "import sys; sys.modules['pyopencl'] = None\n"
+        "import mltune.workflow.report, mltune.workflow.search, mltune.workflow.worker"
+    )
+    run = [sys.executable, "-c", script]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_list_of_verbs_needs_no_verb() -> None:
     script = (
         "import contextlib, sys, mltune\n"
