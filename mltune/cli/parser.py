@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from mltune.cli.terminal import columns
 from mltune.cli.wrapping import wrapped
 from mltune.errors import UsageError
+from mltune.search.names import MOST_SEED
 
 
 class Parser(argparse.ArgumentParser):
@@ -70,8 +71,6 @@ def whole(text: str) -> int:
 
 def seed(text: str) -> int:
     """Read a seed."""
-    from mltune.tuning.search_options import MOST_SEED
-
     if (value := whole(text)) <= MOST_SEED:
         return value
     raise argparse.ArgumentTypeError(f"must be at most {MOST_SEED}, got '{text}'")

@@ -1,4 +1,4 @@
-"""The samplers by name, and the form of users' names; loads none of them."""
+"""The samplers by name, the form of users' names, and their seeds; loads no sampler."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ SAMPLERS: dict[str, str] = {
     "tpe": "mltune.search.feasible_sampler:tpe",
 }
 """`module:class` or `module:function` by name; it takes a space and a seed."""
+
+MOST_SEED = 2**31 - 1
+"""Numpy and scikit-learn take seeds of 32 bits, and seeds are derived from the given one."""
 
 
 def check_sampler(name: str) -> None:

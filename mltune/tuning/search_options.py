@@ -24,7 +24,7 @@ from mltune.problem.sizes import parse_sizes
 from mltune.run.database import read_url
 from mltune.run.run_info import ENERGY, TIME, RunInfo, new_run_id
 from mltune.runner.observe import OBSERVERS
-from mltune.search.names import check_sampler, is_own
+from mltune.search.names import MOST_SEED, check_sampler, is_own
 from mltune.selector.pack import pack_folder
 from mltune.space.shipped import AUTO as AUTO_SPACE
 from mltune.space.shipped import split_names
@@ -59,8 +59,6 @@ KINDS: dict[object, tuple[Any, str]] = {
 """What is right for an option of a type, and how that is said."""
 CHECKED_APART = {"sizes", "folder", "kernels", "priors"}
 """The options of other types."""
-MOST_SEED = 2**31 - 1
-"""Numpy and scikit-learn take seeds of 32 bits, and seeds are derived from the given one."""
 RANGES: dict[str, tuple[float, float]] = {
     "budget": (1, math.inf),
     "patience": (1, math.inf),

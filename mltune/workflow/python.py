@@ -120,7 +120,7 @@ def train(*runs: RunLike, seed: int = 0) -> BoostedModel:
         NoCorrectConfigError: when no measurement succeeded.
     """
     from mltune.cost_model import fit
-    from mltune.tuning.search_options import MOST_SEED
+    from mltune.search.names import MOST_SEED
     from mltune.workflow.recorded import read_runs
 
     if not isinstance(seed, Integral) or not 0 <= seed <= MOST_SEED:

@@ -502,6 +502,19 @@ def test_help_loads_no_library() -> None:
     assert ", ".join(ACTIVATIONS) in " ".join(shown.stdout.split())
 
 
+def test_a_wrong_seed_is_refused_before_a_library_is_loaded() -> None:
+    script = (
+        "import sys\n"
+        "from mltune.cli import main\n"
+        "assert main(['train', 'run', '--seed', '4294967296']) == 2\n"
+        f"sys.exit(str([name for name in {HEAVY} if name in sys.modules]))"
+    )
+    run = [sys.executable, "-c", script]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
 def test_a_process_that_searches_or_reports_loads_no_opencl() -> None:
     script = (
         "import sys; sys.modules['pyopencl'] = None\n"

@@ -16,13 +16,13 @@ from mltune.cli.parser import seed
 from mltune.errors import UsageError
 from mltune.problem import Size
 from mltune.run.run_info import RunInfo, SearchedSpace
+from mltune.search.names import MOST_SEED
 from mltune.tuning.families import family_named
 from mltune.tuning.new_run import default_folder, new_run_info
 from mltune.tuning.resumed_run import check_resumed, newest_run
 from mltune.tuning.search_options import (
     CHECKED_APART,
     KINDS,
-    MOST_SEED,
     NO_PRIORS,
     UNLIMITED_BUDGET,
     SearchOptions,
