@@ -1,4 +1,4 @@
-"""Loads selectors from memory, files, folders and packs, with their kernels written again."""
+"""Loads selectors from memory, files, folders and packs, and generates their kernels."""
 
 from __future__ import annotations
 

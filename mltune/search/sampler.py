@@ -25,7 +25,6 @@ from mltune.space.union import FAMILY, UnionSpace, without_family
 SIZES = "sizes"
 """The trial's attribute that lists the sizes on which its config is worth timing."""
 
-
 _NEAREST = 64
 
 BEST = "best"
@@ -198,7 +197,7 @@ class ConfigSampler(BaseSampler, ABC):
         return None
 
     def _unvisited_near(self, wish: Config, space: ConfigSpace) -> Config | None:
-        """Return a wish, or the nearest config if it was visited; None if none is near."""
+        """Return the wish, or a config near it if it was visited; None if all near ones were."""
         if wish in self._unvisited:
             return wish
         near = space.near(wish, _NEAREST)

@@ -160,7 +160,7 @@ def live_content(
 def _measured(
     folder: Path, name: str, info: RunInfo, measurements: tuple[Measurement, ...], why: str
 ) -> Content:
-    """Return the content without model and choice, in whose place the page says why."""
+    """Return the content without model and selection; the page says `why` in their places."""
     info, sound = info.measured_on(row.problem for row in measurements), _sound(measurements)
     searched = (row for row in measurements if row.phase == Phase.SEARCH)
     chosen = choose(sound)

@@ -86,7 +86,7 @@ class SearchTime:
         return _START_SECONDS if self.limit_seconds is None else _LIMITED_START_SECONDS
 
     def forecast(self, info: RunInfo, trials: int) -> str:
-        """Note the expected duration: the time limit, or by the pace on similar devices."""
+        """Say how long it may take: the time limit, or by the pace on similar devices."""
         if self.limit_seconds is not None:
             ends = f"ends after about {self.limit_seconds:.0f} s"
             if named := _named_sizes(info):
@@ -103,7 +103,13 @@ class SearchTime:
         )
 
     def with_time_left(self, show: Show, info: RunInfo, configs: int) -> Show:
-        """Show the time left of the whole search, not of its trials alone."""
+        """Return a callback that shows the time left of the whole search, not of its trials alone.
+
+        Args:
+            show: called with the changed progress.
+            info: of the run.
+            configs: the number of configs in the space.
+        """
         end = self.started + self._limit
         times_named = _named_sizes(info) > 0
         began = time.monotonic()
@@ -129,5 +135,5 @@ class SearchTime:
 
 
 def _named_sizes(info: RunInfo) -> int:
-    """The number of further sizes on which the leaders are timed whatever the time limit."""
+    """Return how many further sizes the leaders are timed on, whatever the time limit."""
     return len(info.final_problems) - len(info.problems)

@@ -114,7 +114,7 @@ def _in_time(
         end: of the time, by `time.monotonic`.
 
     Returns:
-        The output, or the reason why there is none; and the libraries that took too long.
+        The output, or the reason why there is none; and the libraries that were left out.
     """
     left = max(0.0, end - time.monotonic())
     slow = [name for name in names if name in COMPILING]

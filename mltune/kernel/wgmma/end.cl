@@ -1,4 +1,4 @@
-{# The end of the kernel, with the pass after it: what the sums become. #}
+{# The end of the kernel, which stores the sums, and the pass after it. #}
 {% if split.slices > 1 %}
 
     /* Where there was nothing left to share, the turn was another's. */
