@@ -162,9 +162,11 @@ class Store:
         self._check_whole()
         if self._run:  # rows of other processes may come with smaller numbers
             return _of_phase([self._read(row) for row in self.rows()], phase)
-        after = self._known[-1].id if self._known else None
-        self._known += [self._read(row) for row in self.rows(after)]
-        return _of_phase(self._known, phase)
+        known = self._known
+        rows = self.rows(known[-1].id if known else None)
+        # A new list, as another thread may read the same rows meanwhile.
+        self._known = known = [*known, *map(self._read, rows)]
+        return _of_phase(known, phase)
 
     def salvage(self, phase: Phase | None = None) -> tuple[list[Measurement], list[str]]:
         """Return the measurements that can be read, and one line for each row that cannot."""

@@ -3,7 +3,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -72,6 +74,24 @@ def test_a_resumed_run_reads_each_row_once(folder: Path, make: Make, read: list[
         assert run.store.measurements() == [*before, added] == run.store.measurements()
         assert run.store.measurements(Phase.FINAL) == [before[1]]
     assert read == [1, 2, 3]
+
+
+def test_threads_that_read_at_the_same_time_get_each_row_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = threading.Barrier(2, timeout=30)
+
+    def waits(row: Mapping[str, Any]) -> Measurement:
+        if row["id"] == 1:
+            at_once.wait()
+        return from_row(row)
+
+    monkeypatch.setattr(mltune.run.store, "from_row", waits)
+    with Run.open(folder) as run, ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(lambda _: run.store.measurements(), range(2))
+
+        assert [row.id for row in first] == [1, 2]
+        assert first == second == run.store.measurements()
 
 
 def test_priors_that_moved_with_the_folder_are_found(
