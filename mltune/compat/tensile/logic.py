@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from mltune.compat.tensile.complete import complete
 from mltune.compat.tensile.keys import flag, parameter_names, read_value
 from mltune.compat.tensile.logic_text import DATA_TYPES
-from mltune.compat.tensile.problem_type import transpose
+from mltune.compat.tensile.problem_type import check_types, transpose
 from mltune.compat.tensile.range_logic import INDICES, read_ranges
 from mltune.errors import UsageError
-from mltune.problem import Contraction, Size, gemm
+from mltune.problem import Contraction, Precision, Size, gemm
 from mltune.selector import Tree
 from mltune.space.config import Config, Value
 from mltune.space.yaml_document import Item, parse_document
@@ -133,11 +133,17 @@ def _contraction(item: Item, batched: bool) -> Contraction:
         if key in fields
     }
     precision = _PRECISIONS[number]
+    check_types(fields, precision, _type)
     try:
         sides = transpose(flags, "A", precision), transpose(flags, "B", precision)
     except UsageError as error:
         raise UsageError(f"{item.where}: {error}") from error
     return gemm(precision, *sides, batched=batched)
+
+
+def _type(item: Item) -> Precision | None:
+    number = item.scalar("a data type")
+    return _PRECISIONS.get(number) if isinstance(number, int) else None
 
 
 def _config(item: Item, left_out: Counter[str]) -> Config | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from mltune.compat.tensile.keys import flag
 from mltune.errors import UsageError
@@ -76,13 +76,33 @@ def read_problem_type(item: Item) -> Contraction:
 
 def _precision(entries: Mapping[str, Item]) -> Precision:
     precision = _type(entries["DataType"]) if "DataType" in entries else Precision.SINGLE
+    check_types(entries, precision, _type)
+    return precision
+
+
+def check_types(
+    entries: Mapping[str, Item], precision: Precision, read: Callable[[Item], Precision | None]
+) -> None:
+    """Refuse a problem type with types that differ from that of its elements.
+
+    Args:
+        entries: of the problem type.
+        precision: of the elements.
+        read: reads a type; None for one that mltune lacks.
+
+    Raises:
+        UsageError: with the line.
+    """
     for key in _TYPES[1:]:
         right = [precision]
         if key == "ComputeDataType" and precision is Precision.HALF:
             right.append(Precision.SINGLE)  # half is computed in single in mltune, too
-        if key in entries and _type(entries[key]) not in right:
-            raise UsageError(f"{entries[key].where}: {key}: all types are that of DataType")
-    return precision
+        if key in entries and read(entries[key]) not in right:
+            words = " or ".join(each.name.lower() for each in right)
+            raise UsageError(
+                f"{entries[key].where}: {key}: all types are that of DataType, here {words}, "
+                f"got {entries[key].content!r:.40}"
+            )
 
 
 def _type(item: Item) -> Precision:

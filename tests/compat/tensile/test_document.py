@@ -163,7 +163,10 @@ def test_all_types_are_equal_but_half_may_be_computed_in_single(types: str, name
     if name:
         assert problem_type_name(read_problem_type(item)) == name
     else:
-        with pytest.raises(UsageError, match=r"t.yaml:1: .*Type: all types are that of DataType"):
+        with pytest.raises(
+            UsageError,
+            match=r"t.yaml:1: \w+Type: all types are that of DataType, here .*, got '[ds]'$",
+        ):
             read_problem_type(item)
 
 

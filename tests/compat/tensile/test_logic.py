@@ -57,6 +57,15 @@ def test_a_file_may_lack_ranges_and_the_type_of_numbers() -> None:
     assert parse_choice(short, "logic.yaml").tree is None
 
 
+@pytest.mark.parametrize(("number", "compute"), [(0, 0), (4, 4), (4, 0)])
+def test_types_that_suit_that_of_the_elements_may_be_named(number: int, compute: int) -> None:
+    types = f"DataType: {number}, DestDataType: {number}, ComputeDataType: {compute}"
+    text = TEXT.replace("DataType: 0", types)
+
+    name = problem_type_name(parse_logic(text, "logic.yaml").contraction)
+    assert name == ("hgemm_nt" if number else "sgemm_nt")
+
+
 def test_configs_are_numbered_without_solutions_that_have_no_counterpart() -> None:
     first = "WorkGroup: [16, 16, 1], ThreadTile: [4, 8], "
     choice = parse_choice(TEXT.replace(first, "").replace("[0, 4321.5]", "[1, 9.5]"), "logic.yaml")
@@ -135,6 +144,14 @@ def test_other_problem_types_are_refused() -> None:
         (
             TEXT.replace("DataType: 0", "DataType: 3, ComplexConjugateA: true"),
             "yaml:5: ComplexConjugateA: True needs TransposeA: True",
+        ),
+        (
+            TEXT.replace("DataType: 0", "DataType: 4, DestDataType: 0"),
+            "yaml:5: DestDataType: all types are that of DataType, here half, got 0",
+        ),
+        (
+            TEXT.replace("DataType: 0", "DataType: 4, ComputeDataType: 1"),
+            "yaml:5: ComputeDataType: all types are that of DataType, here half or single, got 1",
         ),
     ],
 )
