@@ -21,6 +21,7 @@ from mltune.files import file_error, write_atomically
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.measurement import Measurement, Phase, Status
 from mltune.report import Content, Selection, TrialPoint, render
+from mltune.report.content import Model
 from mltune.run.digest import digest
 from mltune.run.run import Run
 from mltune.run.run_info import RunInfo
@@ -121,17 +122,15 @@ def _content(
     measurements: tuple[Measurement, ...],
     show: Show,
 ) -> Content:
-    content = _measured(folder, name, info, measurements, "")
-    info, sound = content.info, _sound(measurements)
+    info, sound = info.measured_on(row.problem for row in measurements), _sound(measurements)
     selection = _selection(info, sound, show)
+    model = learn(sound, info.device, show)
+    content = _measured(folder, name, info, measurements, selection, model)
     return replace(
         content,
         # a protocol may have rows of its last step only
         trials=content.trials or _points(group_trials(sound)),
-        model=learn(sound, info.device, show),
-        selection=selection,
         next_command=_next_command(folder, info, measurements, selection),
-        sources=sources(info, content.best, _portfolio(selection)),
     )
 
 
@@ -153,15 +152,22 @@ def live_content(
         refresh_seconds: after which a browser reloads the page.
     """
     later = "While a search runs this is left out; mltune report without --live has it."
-    content = _measured(folder, f"{folder.resolve().name}, live", info, measurements, later)
+    info = info.measured_on(row.problem for row in measurements)
+    name = f"{folder.resolve().name}, live"
+    content = _measured(folder, name, info, measurements, later, later)
     return replace(content, refresh_seconds=refresh_seconds)
 
 
 def _measured(
-    folder: Path, name: str, info: RunInfo, measurements: tuple[Measurement, ...], why: str
+    folder: Path,
+    name: str,
+    info: RunInfo,
+    measurements: tuple[Measurement, ...],
+    selection: Selection | str,
+    model: Model | str,
 ) -> Content:
-    """Return the content without model and selection; the page says `why` in their places."""
-    info, sound = info.measured_on(row.problem for row in measurements), _sound(measurements)
+    """Return the content with a selection and a model, or why there are none."""
+    sound = _sound(measurements)
     searched = (row for row in measurements if row.phase == Phase.SEARCH)
     chosen = choose(sound)
     best = tuple(chosen[problem].best for problem in info.cross_problems if problem in chosen)
@@ -171,13 +177,13 @@ def _measured(
         measurements=measurements,
         trials=_points(group_trials(searched)),
         best=best,
-        model=why,
-        selection=why,
+        model=model,
+        selection=selection,
         next_command=command("mltune", "report", folder),
         replay_command=command("mltune", "replay", folder),
         gain=gain(info, sound, best),
         of_peak=shares_of_peak(info, best),
-        sources=sources(info, best),
+        sources=sources(info, best, _portfolio(selection)),
     )
 
 
