@@ -23,7 +23,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
-import math
 import shutil
 import statistics
 import subprocess
@@ -50,6 +49,8 @@ CALLS, MORE, MANY = 10, 100, 1000
 LEAST_ROUNDS = 15
 TRAIN_ROUNDS, TRAIN_SECONDS, MOST_IN_TRAIN = 4, 0.5e-3, 24
 WARM = 20
+"""Launches before the first that is timed, after which the clocks have risen."""
+
 HOPELESS = 1.5
 """A kernel that took so many times the best is not timed again."""
 
@@ -117,9 +118,10 @@ class Bench:
             self.seconds(size, used[0])
         # The median, as single events are now and then far too short.
         first = [statistics.median(self.seconds(size, each) for _ in range(3)) for each in numbers]
-        least = min(first)
-        most = dict.fromkeys(used, math.inf)
-        hopeful = [each for each in numbers if first[each] < most.get(each, HOPELESS * least)]
+        most = HOPELESS * min(first)
+        hopeful = [
+            each for each in numbers if first[each] < (float("inf") if each in used else most)
+        ]
         runs: Runs = [[] if each in hopeful else [first[each]] for each in numbers]
         trains: Runs = [[*each] for each in runs]
         begin = time.perf_counter()
@@ -353,8 +355,8 @@ def main() -> None:
     context = cl.Context(devices[:1])
     profiling = cl.command_queue_properties.PROFILING_ENABLE
     queue = cl.CommandQueue(context, properties=profiling)
-    known = (size.extents for size in parse_sizes("models"))
-    layers = [(each[0], each[1], each[2]) for each in known] if args.layers else []
+    known = parse_sizes("models") if args.layers else ()
+    layers = [(m, n, k) for m, n, k in (size.extents[:3] for size in known)]
     sizes = drawn(tuned, args.sizes, args.most_flops, args.seed, layers)
     dtype = tuned.selector.contraction.precision.dtype
     most = max(m * k + k * n for m, n, k in (*sizes, SMALL)) + 64

@@ -62,8 +62,8 @@ def queue_of(
     )
 
 
-def heard(queue: ProposalQueue, *gains: bool) -> ProposalQueue:
-    """Let it hear of a first trial, then of some with a gain or without."""
+def counted(queue: ProposalQueue, *gains: bool) -> ProposalQueue:
+    """Let it count a first trial, then of some with a gain or without."""
     seconds = 1.0
     queue.count({0: seconds}, Status.OK)
     for gain in gains:
@@ -81,22 +81,22 @@ def ended(queue: ProposalQueue) -> StopReason | None:
 def test_patience_is_lost_after_trials_without_a_gain() -> None:
     blind = ExhaustiveSampler
 
-    assert ended(heard(queue_of(blind(SPACE), 3), False, True, False, False)) is None
-    lost = ended(heard(queue_of(blind(SPACE), 3), True, False, False, False))
+    assert ended(counted(queue_of(blind(SPACE), 3), False, True, False, False)) is None
+    lost = ended(counted(queue_of(blind(SPACE), 3), True, False, False, False))
     assert lost is StopReason.PATIENCE
 
 
 def test_a_sampler_that_expects_a_gain_keeps_it() -> None:
-    assert ended(heard(queue_of(Seer(0.01), 2), False, False)) is None
-    assert ended(heard(queue_of(Seer(1e-5), 2), False, False)) is StopReason.PATIENCE
+    assert ended(counted(queue_of(Seer(0.01), 2), False, False)) is None
+    assert ended(counted(queue_of(Seer(1e-5), 2), False, False)) is StopReason.PATIENCE
 
 
 def test_without_a_number_it_has_no_end() -> None:
-    assert ended(heard(queue_of(Seer(0)), *[False] * 1000)) is None
+    assert ended(counted(queue_of(Seer(0)), *[False] * 1000)) is None
 
 
 def test_a_failure_is_no_gain_and_is_counted() -> None:
-    queue = heard(queue_of(ExhaustiveSampler(SPACE), 2), True)
+    queue = counted(queue_of(ExhaustiveSampler(SPACE), 2), True)
     for status in (Status.TIMEOUT, Status.TIMEOUT):
         queue.count({}, status)
 
