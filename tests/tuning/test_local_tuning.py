@@ -93,18 +93,10 @@ def test_a_gpu_measures_while_the_sampler_computes_and_every_config_is_tried_onc
 class FormulaRunner(ScriptedRunner):
     """Answers by config and size: each size has its own best config."""
 
-    def run(
-        self,
-        problem: Problem,
-        config: Config,
-        *,
-        to_beat: float | None = None,
-        checked: bool = False,
-    ) -> Measurement:
+    def answer(self, problem: Problem, config: Config) -> Measurement:
         x, y = config.int("x"), config.int("y")
         seconds = 1.0 + (x - problem.m / 8) ** 2 + 0.1 * abs(y - problem.m / 8)
-        row = self._answers[0]
-        return replace(row, problem=problem, config=config, seconds=(seconds,) * 3)
+        return replace(self._answers[0], seconds=(seconds,) * 3)
 
 
 def test_a_search_for_a_library_that_was_cut_off_goes_on_as_if_it_was_not(
@@ -137,15 +129,8 @@ def test_a_search_for_a_library_that_was_cut_off_goes_on_as_if_it_was_not(
 class DriftingRunner(FormulaRunner):
     """Slower and faster from config to config, as a reference kernel shows."""
 
-    def run(
-        self,
-        problem: Problem,
-        config: Config,
-        *,
-        to_beat: float | None = None,
-        checked: bool = False,
-    ) -> Measurement:
-        row = super().run(problem, config, to_beat=to_beat, checked=checked)
+    def answer(self, problem: Problem, config: Config) -> Measurement:
+        row = super().answer(problem, config)
         number = (3 * config.int("x") + 7 * config.int("y")) % 10
         slowdown = 1 + number / (50 if number < 6 else 6)
         return replace(
@@ -218,18 +203,11 @@ class WatchedRunner(FormulaRunner):
     def expect(self, problem: Problem) -> None:
         self.seen.append(("expected", problem.m))
 
-    def run(
-        self,
-        problem: Problem,
-        config: Config,
-        *,
-        to_beat: float | None = None,
-        checked: bool = False,
-    ) -> Measurement:
+    def answer(self, problem: Problem, config: Config) -> Measurement:
         self.seen.append(("measured", problem.m))
         if len(self.seen) > self._most:
             raise KeyboardInterrupt
-        return super().run(problem, config, to_beat=to_beat, checked=checked)
+        return super().answer(problem, config)
 
 
 def test_leaders_that_were_cut_off_are_gone_on_with_and_each_next_size_is_told(
@@ -320,16 +298,9 @@ class TimedRunner(FormulaRunner):
     def monotonic(self) -> float:
         return self.now
 
-    def run(
-        self,
-        problem: Problem,
-        config: Config,
-        *,
-        to_beat: float | None = None,
-        checked: bool = False,
-    ) -> Measurement:
+    def answer(self, problem: Problem, config: Config) -> Measurement:
         self.now += 1.0
-        return super().run(problem, config, to_beat=to_beat, checked=checked)
+        return super().answer(problem, config)
 
 
 def timed(

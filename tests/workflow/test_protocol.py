@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Self
 
 import pytest
 
 from mltune.compat.tensile.protocol_job import ProtocolJob
 from mltune.compat.tensile.protocol_result import ProtocolResult
+from mltune.device_info import DeviceInfo
 from mltune.errors import DiskFullError, NoCorrectConfigError, UsageError
 from mltune.measurement import Measurement
 from mltune.problem import Problem
 from mltune.run.run import Run
-from mltune.runner import ReplayRunner, Runner
+from mltune.runner import ReplayRunner
 from mltune.space.config import Config
 from mltune.workflow.protocol import PROTOCOL_NAME, ProtocolOptions, plan_protocol, run_protocol
 from mltune.workflow.report import report
@@ -100,15 +102,14 @@ def test_the_last_step_measures_every_kernel_left_on_every_size(
     assert {row.kernel for row in final} == set(finished.runs[0].groups[0].kernels)
 
 
-class Cut:
-    """A runner of recorded times that is interrupted after some of them."""
+class Cut(ReplayRunner):
+    """Recorded times, interrupted after some of them."""
 
-    def __init__(self, recorded: ReplayRunner, after: int) -> None:
-        self._recorded = recorded
+    measured_while_building = None
+
+    def __init__(self, recorded: Sequence[Measurement], device: DeviceInfo, after: int) -> None:
+        super().__init__(recorded, device)
         self._left = after
-        self.device = recorded.device
-        self.ahead = 0
-        self.measured_while_building = None
 
     def run(
         self,
@@ -121,24 +122,9 @@ class Cut:
         if self._left == 0:
             raise KeyboardInterrupt
         self._left -= 1
-        return self._recorded.run(problem, config, to_beat=to_beat, checked=checked)
+        return super().run(problem, config, to_beat=to_beat, checked=checked)
 
-    def prepare(self, problem: Problem, config: Config) -> None:
-        self._recorded.prepare(problem, config)
-
-    def expect(self, problem: Problem) -> None:
-        self._recorded.expect(problem)
-
-    def soonest(self, problem: Problem, configs: Sequence[Config]) -> int:
-        return self._recorded.soonest(problem, configs)
-
-    def has_built(self, problem: Problem, configs: Sequence[Config]) -> bool:
-        return self._recorded.has_built(problem, configs)
-
-    def close(self) -> None:
-        pass
-
-    def __enter__(self) -> Runner:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -150,12 +136,11 @@ def test_cut_off_after_every_measurement_it_ends_the_same(
 ) -> None:
     recorded = rows(finished.root)
     whole = {(row.phase, row.config, row.problem) for row in recorded}
-    replay = ReplayRunner(recorded, finished.device)
     for cut in range(0, len(recorded), 3):  # the steps measure 2 to 12 times each
         folder = tmp_path / f"cut-{cut}"
         folder.mkdir()
         for after, resume in ((cut, False), (-1, True)):
-            again = partial(Cut, replay, after)
+            again = partial(Cut, recorded, finished.device, after)
             monkeypatch.setattr(
                 "mltune.workflow.protocol.open_runner", lambda *_, make=again, **__: make()
             )
