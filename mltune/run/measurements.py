@@ -18,7 +18,7 @@ class Measurements(Protocol):
         """
         ...
 
-    def salvage(self, phase: Phase | None = None) -> tuple[list[Measurement], list[str]]:
+    def salvage(self) -> tuple[list[Measurement], list[str]]:
         """Return the measurements that can be read, and one line for each that cannot."""
         ...
 
@@ -30,8 +30,8 @@ class Measurements(Protocol):
         """
         ...
 
-    def count(self, phase: Phase | None = None) -> int:
-        """Return the number of measurements, of all phases or of one."""
+    def count(self) -> int:
+        """Return the number of measurements."""
         ...
 
     def close(self) -> None:

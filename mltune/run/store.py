@@ -168,7 +168,7 @@ class Store:
         self._known = known = [*known, *map(self._read, rows)]
         return _of_phase(known, phase)
 
-    def salvage(self, phase: Phase | None = None) -> tuple[list[Measurement], list[str]]:
+    def salvage(self) -> tuple[list[Measurement], list[str]]:
         """Return the measurements that can be read, and one line for each row that cannot."""
         readable: list[Measurement] = []
         damaged: list[str] = []
@@ -177,11 +177,13 @@ class Store:
                 readable.append(self._read(row))
             except UsageError as error:
                 damaged.append(str(error))
-        return _of_phase(readable, phase), damaged
+        return readable, damaged
 
     def trial(self, number: int) -> list[Measurement]:
         """Return what the search measured of one trial, in the order it was added."""
-        query = self._mine(self._everything(), Phase.SEARCH).where(MEASUREMENTS.c.trial == number)
+        query = self._mine(self._everything()).where(
+            MEASUREMENTS.c.phase == Phase.SEARCH, MEASUREMENTS.c.trial == number
+        )
         return [self._read(row) for row in self._execute(query.order_by(MEASUREMENTS.c.id))]
 
     def get(self, number: int) -> Measurement:
@@ -202,9 +204,9 @@ class Store:
             raise UsageError(f"{self._where}: no measurement {number} ({known})")
         return self._read(found[0])
 
-    def count(self, phase: Phase | None = None) -> int:
-        """Return the number of measurements, of all phases or of one."""
-        query = self._mine(select(func.count().label("count")).select_from(MEASUREMENTS), phase)
+    def count(self) -> int:
+        """Return the number of measurements."""
+        query = self._mine(select(func.count().label("count")).select_from(MEASUREMENTS))
         return int(self._execute(query)[0]["count"])
 
     def close(self) -> None:
@@ -246,10 +248,8 @@ class Store:
     def _everything(self) -> Select[Any]:
         return select(*(c for c in MEASUREMENTS.c if c.name not in self._lacking))
 
-    def _mine(self, query: Select[Any], phase: Phase | None = None) -> Select[Any]:
-        if self._run:
-            query = query.where(MEASUREMENTS.c.run == self._run)
-        return query if phase is None else query.where(MEASUREMENTS.c.phase == phase)
+    def _mine(self, query: Select[Any]) -> Select[Any]:
+        return query.where(MEASUREMENTS.c.run == self._run) if self._run else query
 
     def _execute(self, query: Select[Any]) -> list[Mapping[str, Any]]:
         return self.transact(

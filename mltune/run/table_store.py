@@ -24,9 +24,9 @@ class TableStore:
         """Return all measurements, or those of one phase, in the order of their ids."""
         return [each for each in self._all if phase in (None, each.phase)]
 
-    def salvage(self, phase: Phase | None = None) -> tuple[list[Measurement], list[str]]:
+    def salvage(self) -> tuple[list[Measurement], list[str]]:
         """Return all measurements, as a damaged table cannot be read at all."""
-        return self.measurements(phase), []
+        return self.measurements(), []
 
     def get(self, number: int) -> Measurement:
         """Return the measurement with an id.
@@ -42,9 +42,9 @@ class TableStore:
             raise UsageError(f"{self._where}: no measurement {number} ({known})")
         return found
 
-    def count(self, phase: Phase | None = None) -> int:
-        """Return the number of measurements, of all phases or of one."""
-        return len(self.measurements(phase))
+    def count(self) -> int:
+        """Return the number of measurements."""
+        return len(self._all)
 
     def close(self) -> None:
         """Do nothing, as nothing is open."""
