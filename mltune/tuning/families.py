@@ -72,23 +72,3 @@ class NamedFamilies:
         """Generate the kernel of a config of one of them; see `KernelFamily.generate`."""
         family = self.families[config.word(FAMILY)]
         return replace(family.generate(contraction, without_family(config)), config=config)
-
-
-@dataclass(frozen=True, slots=True)
-class FamilyOfConfig:
-    """The families of several configs as one; a `KernelFamily`.
-
-    Attributes:
-        families: by config; no other config can be generated.
-    """
-
-    families: Mapping[Config, KernelFamily]
-
-    @property
-    def name(self) -> str:
-        """The families' names."""
-        return " and ".join(dict.fromkeys(family.name for family in self.families.values()))
-
-    def generate(self, contraction: Contraction, config: Config) -> Kernel:
-        """Generate the kernel of one of the configs; see `KernelFamily.generate`."""
-        return self.families[config].generate(contraction, config)

@@ -18,7 +18,8 @@ from mltune.problem import Problem, problem_of_size
 from mltune.runner.live import WorkerRunner
 from mltune.selector.pack import pack_folder
 from mltune.space import Config
-from mltune.tuning.families import FamilyOfConfig, family_named
+from mltune.space.union import with_family
+from mltune.tuning.families import NamedFamilies, family_named
 from mltune.workflow.candidates import Candidates
 from mltune.workflow.recorded_device import recorded_device
 
@@ -93,10 +94,13 @@ def predict(options: PredictOptions) -> PredictResult:
     configs = list(family_of)
     if not configs:
         raise UsageError(f"{options.model}: has no config that was always right")
-    families = {name: family_named(name, "candidates") for name in set(family_of.values())}
-    family = FamilyOfConfig({config: families[name] for config, name in family_of.items()})
-    ranked = rank(model, problem, configs)
-    best = list(islice((each for each in ranked if _takes(family, each[0], problem)), options.top))
+    names = set(family_of.values())
+    family = NamedFamilies({name: family_named(name, "candidates") for name in names})
+    named = {config: with_family(config, name) for config, name in family_of.items()}
+    fitting = (
+        each for each in rank(model, problem, configs) if _takes(family, named[each[0]], problem)
+    )
+    best = list(islice(fitting, options.top))
     if not best:
         raise UsageError(f"{options.model}: has no kernel that takes {problem.label}")
     measured: dict[Config, Measurement] = {}
@@ -105,7 +109,7 @@ def predict(options: PredictOptions) -> PredictResult:
             recorded_device(model.device, options.device, options.model) as device,
             WorkerRunner(device, family, precisions=(problem.contraction.precision,)) as runner,
         ):
-            measured = {config: runner.run(problem, config) for config, _ in best}
+            measured = {config: runner.run(problem, named[config]) for config, _ in best}
     predictions = [
         Prediction(
             config=config,
@@ -120,7 +124,7 @@ def predict(options: PredictOptions) -> PredictResult:
     return PredictResult(problem, tuple(predictions))
 
 
-def _takes(family: FamilyOfConfig, config: Config, problem: Problem) -> bool:
+def _takes(family: NamedFamilies, config: Config, problem: Problem) -> bool:
     """Whether a problem is within the limits of a config's kernel."""
     try:
         kernel = family.generate(problem.contraction, config)
