@@ -66,22 +66,15 @@ class Space:
         default: Mapping[str, Value] | None = None,
     ) -> None:
         ranges = {limit: IntDomain(value, value) for limit, value in limits.items()}
-        formulas, conditions = write_out(parameters, derived, constraints, ranges)
+        written = write_out(parameters, derived, constraints, ranges)
         fixed: dict[str, Node] = {limit: Number(value) for limit, value in limits.items()}
         slots = slots_of(parameter.name for parameter in parameters)
         self.name = name
         self.family = family
         self.parameters = tuple(parameters)
         self._limits = dict(limits)
-        self._derived = {
-            rule.name: evaluator(substitute(formula, fixed), slots)
-            for rule, formula in zip(derived, formulas, strict=True)
-        }
-        conditions = [substitute(condition, fixed) for condition in conditions]
-        self._rules = [
-            (rule, evaluator(condition, slots))
-            for rule, condition in zip(constraints, conditions, strict=True)
-        ]
+        conditions = [substitute(condition, fixed) for condition in written]
+        self._rules = [evaluator(condition, slots) for condition in conditions]
         self._allowed = {parameter.name: frozenset(parameter.values) for parameter in parameters}
         self._sorted_slots = sorted(
             (parameter.name, slot) for slot, parameter in enumerate(parameters)
@@ -109,7 +102,7 @@ class Space:
         if not all(values[name] in allowed for name, allowed in self._allowed.items()):
             return False
         row = self._row(values)
-        return all(rule(row) for _, rule in self._rules)
+        return all(holds(row) for holds in self._rules)
 
     def allowed(self, ranks: Ranks) -> NDArray[np.bool_]:
         """Mark the rows of ranks that satisfy all constraints."""
@@ -127,34 +120,6 @@ class Space:
         if not 0 <= index < self.size:
             raise IndexError(f"space '{self.name}' has {self.size} configs, not number {index}")
         return self._config(*self._points.at([index]))
-
-    def check(self, config: Mapping[str, Value]) -> None:
-        """Check that a config is in the space.
-
-        Raises:
-            UsageError: when it is not, with the first rule that it breaks.
-        """
-        here = f"space '{self.name}'"
-        for name in config:
-            if name not in self._allowed:
-                raise UsageError(f"{here}: {unknown('parameter', name, self._allowed)}")
-        for parameter in self.parameters:
-            if parameter.name not in config:
-                raise UsageError(f"{here}: the config lacks parameter '{parameter.name}'")
-            value = config[parameter.name]
-            if value not in self._allowed[parameter.name]:
-                raise UsageError(
-                    f"{here}: parameter '{parameter.name}' cannot be {value!r} "
-                    f"(allowed: {parameter.listing})"
-                )
-        row = self._row(config)
-        for rule, holds in self._rules:
-            if not holds(row):
-                known = {**config, **self._derived_of(config), **self._limits}
-                used = ", ".join(f"{name} = {known[name]}" for name in sorted(names(rule.tree)))
-                raise UsageError(
-                    f"{here}: constraint '{rule.name}' does not hold: {rule.text} ({used})"
-                )
 
     def sample(self, rng: np.random.Generator, count: int) -> tuple[Config, ...]:
         """Draw distinct configs, each with the same probability.
@@ -212,10 +177,6 @@ class Space:
         config = Config.of(wanted)
         return config if config in self else self.near(wanted, _NEAR_DEFAULT)[0]
 
-    def _derived_of(self, config: Mapping[str, Value]) -> dict[str, int]:
-        row = self._row(config)
-        return {name: int(formula(row)) for name, formula in self._derived.items()}
-
     def _row(self, config: Mapping[str, Value]) -> tuple[Value, ...]:
         values = dict(config.items())
         return tuple([values[parameter.name] for parameter in self.parameters])
@@ -256,11 +217,8 @@ def write_out(
     derived: Sequence[Derived],
     constraints: Sequence[Constraint],
     limits: Mapping[str, IntDomain],
-) -> tuple[list[Node], list[Node]]:
-    """Check all rules, and express them in parameters and limits alone.
-
-    Returns:
-        The trees of the derived values and of the constraints.
+) -> list[Node]:
+    """Check all rules, and return the constraints in parameters and limits alone.
 
     Raises:
         UsageError: when a name is taken or unknown, or a rule is wrong.
@@ -282,7 +240,7 @@ def write_out(
     for rule in constraints:
         rule.infer(scope)
         conditions.append(_written_out(rule, formulas))
-    return list(formulas.values()), conditions
+    return conditions
 
 
 def _claim(owners: dict[str, str], name: str, owner: str, label: str) -> None:

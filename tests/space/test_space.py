@@ -96,7 +96,6 @@ def test_samples_and_neighbours_are_feasible(rules: list[str], seed: int) -> Non
     assert feasible.issuperset(sample)
     for config in sample:
         assert config in space
-        space.check(config)
         expected = {
             other
             for other in feasible
@@ -183,33 +182,6 @@ def test_derived_values() -> None:
     space = made([])
 
     assert space.derived(ranks_of(space.parameters, [config])) == {"tile": [12]}
-
-
-def test_check_names_the_broken_rule_and_its_values() -> None:
-    space = made(["limit >= 0", "tile + z <= limit"])
-
-    with pytest.raises(UsageError) as caught:
-        space.check({"x": 3, "word": "a", "y": 4, "z": 0})
-
-    assert str(caught.value) == (
-        "space 'small': constraint 'rule_1' does not hold: tile + z <= limit "
-        "(limit = 9, tile = 12, z = 0)"
-    )
-
-
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ({"x": 3}, "the config lacks parameter 'word'"),
-        ({"x": 3, "w": 1}, "unknown parameter 'w' (known: word, x, y, z)"),
-        ({"x": 5, "word": "a", "y": 4, "z": 0}, "parameter 'x' cannot be 5 (allowed: 1, 2, 3, 4)"),
-    ],
-)
-def test_check_names_a_bad_parameter(config: dict[str, Value], message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        made([]).check(config)
-
-    assert str(caught.value) == f"space 'small': {message}"
 
 
 def test_what_is_no_config_is_not_in_a_space() -> None:
