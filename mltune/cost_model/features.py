@@ -57,16 +57,13 @@ class Encoder:
         any_problem = gemm_problem(gemm(Precision.SINGLE), 1, 1, 1)
         return tuple(self._columns(any_problem, device, self._tiles(()), self._parameters(())))
 
-    def encode(
-        self, problem: Problem, configs: Sequence[Config], device: DeviceInfo
-    ) -> NDArray[np.float64]:
-        """Return one row per config and one column per feature; nan where one is not defined."""
-        return self.encode_all([(problem, configs)], device)
-
     def encode_all(
         self, asked: Sequence[tuple[Problem, Sequence[Config]]], device: DeviceInfo
     ) -> NDArray[np.float64]:
-        """Do the same for several problems, one after the other; each config is read only once."""
+        """Return a row for each config of each problem, in order, and a column for each feature.
+
+        It is nan where a feature is not defined. Each config is read only once.
+        """
         numbers: dict[Config, int] = {}
         places = [
             np.array([numbers.setdefault(config, len(numbers)) for config in configs], dtype=int)

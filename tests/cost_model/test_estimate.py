@@ -17,7 +17,9 @@ def test_rates_are_found_again_though_they_are_far_apart(device: DeviceInfo) -> 
         gemm_problem(gemm(Precision.SINGLE), *(int(2 ** rng.uniform(2, 12)) for _ in range(3)))
         for _ in range(60)
     ]
-    rows = np.concatenate([encoder.encode(problem, [config], device) for problem in problems])
+    rows = np.concatenate(
+        [encoder.encode_all([(problem, [config])], device) for problem in problems]
+    )
     seconds = np.array([1e-12 * p.flops + 4e-11 * p.bytes + 5e-6 for p in problems])
     estimate = Estimate.fit(encoder.names(device), rows, seconds)
 
@@ -33,7 +35,8 @@ def test_a_config_without_tiles_has_a_finite_estimate_whatever_the_rates(
     device: DeviceInfo,
 ) -> None:
     encoder = Encoder.of([])
-    rows = encoder.encode(gemm_problem(gemm(Precision.SINGLE), 8, 8, 8), [Config.of({})], device)
+    problem = gemm_problem(gemm(Precision.SINGLE), 8, 8, 8)
+    rows = encoder.encode_all([(problem, [Config.of({})])], device)
     rates = tuple(float(term == "work-groups") for term in TERMS)
 
     assert np.isfinite(Estimate(rates).log_seconds(encoder.names(device), rows)).all()

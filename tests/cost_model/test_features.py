@@ -27,7 +27,7 @@ TILED = Config.of(
 
 def of(problem: Problem, device: DeviceInfo, config: Config = TILED) -> dict[str, float]:
     encoder = Encoder.of([TILED, config])
-    row = encoder.encode(problem, [config], device)[0]
+    row = encoder.encode_all([(problem, [config])], device)[0]
     return dict(zip(encoder.names(device), row.tolist(), strict=True))
 
 
@@ -108,7 +108,7 @@ def test_words_that_are_not_known_are_none_of_the_known(device: DeviceInfo) -> N
     row = dict(
         zip(
             encoder.names(device),
-            encoder.encode(gemm_problem(SGEMM, 8, 8, 8), [other], device)[0],
+            encoder.encode_all([(gemm_problem(SGEMM, 8, 8, 8), [other])], device)[0],
             strict=True,
         )
     )
@@ -121,13 +121,13 @@ def test_every_contraction_has_features(name: str, device: DeviceInfo) -> None:
     contraction = parse_problem_type(name)
     problem = Problem(contraction=contraction, sizes=(3,) * contraction.num_indices)
 
-    assert np.isfinite(Encoder.of([TILED]).encode(problem, [TILED], device)).all()
+    assert np.isfinite(Encoder.of([TILED]).encode_all([(problem, [TILED])], device)).all()
 
 
 def test_ten_thousand_configs_take_well_under_a_second(device: DeviceInfo) -> None:
     encoder = Encoder.of([TILED])
     start = time.process_time()
-    rows = encoder.encode(gemm_problem(SGEMM, 512, 512, 512), [TILED] * 10_000, device)
+    rows = encoder.encode_all([(gemm_problem(SGEMM, 512, 512, 512), [TILED] * 10_000)], device)
 
     assert rows.shape == (10_000, len(encoder.names(device)))
     assert time.process_time() - start < 0.8
@@ -136,4 +136,4 @@ def test_ten_thousand_configs_take_well_under_a_second(device: DeviceInfo) -> No
 def test_no_config_gives_no_rows(device: DeviceInfo) -> None:
     encoder = Encoder.of([])
 
-    assert len(encoder.encode(gemm_problem(SGEMM, 1, 1, 1), [], device)) == 0
+    assert len(encoder.encode_all([(gemm_problem(SGEMM, 1, 1, 1), [])], device)) == 0
