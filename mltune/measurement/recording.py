@@ -41,7 +41,6 @@ class Recording:
         device: likewise.
         points: in the order they were recorded.
         notes: one line for every wrong part that was left out.
-        form: of the file, for information.
         family: of the kernels if known; else empty.
         space: the name of the space's file without its suffix, likewise.
         leaders: configs that were the fastest on some size, to be tried first; they name their
@@ -54,7 +53,6 @@ class Recording:
     device: str
     points: tuple[Point, ...]
     notes: tuple[str, ...] = ()
-    form: str = "mltune run"
     family: str = ""
     space: str = ""
     leaders: tuple[Config, ...] = ()

@@ -104,7 +104,6 @@ def of_selector(selector: Selector, where: str) -> Recording:
         problem=problem_type_name(selector.contraction),
         device=selector.device,
         points=(),
-        form="selector",
         leaders=tuple(with_family(each.config, each.family) for each in selector.portfolio),
     )
 

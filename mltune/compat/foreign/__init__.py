@@ -36,8 +36,8 @@ def read_recording(path: Path) -> Recording:
     text, torn = read_text(path)
     try:
         document = read_document(text, tuple(dict.fromkeys(rows for rows, _ in READERS.values())))
-        form = _form(document)
-        points, dropped = to_points(READERS[form][1](document))
+        _, read_rows = READERS[_form(document)]
+        points, dropped = to_points(read_rows(document))
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
     notes = [f"{path}: {note}" for note in (torn or document.damage, dropped) if note]
@@ -47,7 +47,6 @@ def read_recording(path: Path) -> Recording:
         device=document.text("device_name"),
         points=points,
         notes=tuple(notes),
-        form=form,
     )
 
 

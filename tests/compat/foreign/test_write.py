@@ -156,7 +156,6 @@ def test_what_clblasts_tuners_write_is_read(tmp_path: Path) -> None:
     path.write_text(json.dumps(CLBLAST))
     found = read_recording(path)
 
-    assert found.form == "CLBlast tuner JSON"
     assert (found.problem, found.device) == ("xgemm_1 32 1024x512x256", "a card")
     assert [(p.config["KWG"], p.seconds, p.status) for p in found.points] == [
         (32, 0.0025, Status.OK),
