@@ -83,7 +83,6 @@ class CLBlastProduct:
 
     def __init__(self, library: ctypes.CDLL, queues: Queues, task: Task) -> None:
         self._queues = queues
-        self._task = task
         self._out = np.empty(task.c_shape, task.dtype)
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         context = queues.calls.context

@@ -59,7 +59,7 @@ def kept(
     losses = _losses(known, table, judged)
     fitted = next((row for row in distilled.rows if row.rule == distilled.rule), None)
     row = _row(losses, table)
-    if row is not None and fitted is not None and _is_beaten(losses, fitted, table):
+    if row is not None and fitted is not None and _is_beaten(losses, fitted):
         return replace(distilled, rows=(*distilled.rows, row))
     selector, left_out = _with_map(known, every, judged, distilled.settings)
     rows = distilled.rows if row is None else (*distilled.rows, row)
@@ -83,7 +83,7 @@ def _times(table: TimeTable) -> dict[tuple[Size, str], float]:
     return found
 
 
-def _is_beaten(losses: NDArray[np.float64], fitted: RegretRow, table: TimeTable) -> bool:
+def _is_beaten(losses: NDArray[np.float64], fitted: RegretRow) -> bool:
     """Whether enough is known, and the fitted rule loses less by more than the standard error."""
     timed = np.isfinite(losses)
     if timed.sum() < max(LEAST_SIZES, LEAST_TIMED * len(timed)):

@@ -8,7 +8,6 @@ import math
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from types import TracebackType
 from typing import Any
 
 from mltune.device_info import DeviceInfo
@@ -125,12 +124,7 @@ class WorkerRunner:
     def __enter__(self) -> WorkerRunner:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
