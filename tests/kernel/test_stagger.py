@@ -1,5 +1,3 @@
-from collections.abc import Iterator
-
 import pytest
 
 from mltune.kernel import Kernel
@@ -20,12 +18,6 @@ GEMM = gemm(Precision.SINGLE)
 
 def _kernel(contraction: Contraction = GEMM, /, **changes: int | str) -> Kernel:
     return TILED.generate(contraction, Config.of({**SMALL, **changes}))
-
-
-@pytest.fixture(scope="module")
-def runner(device_spec: str) -> Iterator[WorkerRunner]:
-    with WorkerRunner(device_spec, TILED, samples=1) as runner:
-        yield runner
 
 
 @pytest.mark.parametrize("stagger", [0, 1])

@@ -1,5 +1,4 @@
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,12 +23,6 @@ GEMM = gemm(Precision.SINGLE)
 
 def _kernel(contraction: Contraction = GEMM, /, **changes: int | str) -> Kernel:
     return TILED.generate(contraction, Config.of({**SMALL, **changes}))
-
-
-@pytest.fixture(scope="module")
-def runner(device_spec: str) -> Iterator[WorkerRunner]:
-    with WorkerRunner(device_spec, TILED, samples=1) as runner:
-        yield runner
 
 
 def test_the_grid_has_work_groups_for_each_compute_unit_whatever_the_size() -> None:
