@@ -20,7 +20,7 @@ from mltune.kernel.template import Definition, Section, kernel_source
 from mltune.problem import Contraction
 from mltune.space.config import Config, Value
 
-_ALONE = SplitSum(1, "multiple_single_kernel", deals_steps=False, deals_groups=False)
+_ALONE = SplitSum(1, "multiple_single_kernel")
 _SUB_GROUPS_PRAGMA = """\
 #ifdef cl_khr_subgroups
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable

@@ -40,11 +40,6 @@ class SmallFamily:
             # In one dimension: devices allow few work-items along the third.
             work_group=(plane * split * problems, 1, 1),
             number="problem",
-            split=SplitSum(
-                settings.number("global_split_u"),
-                "multiple_single_kernel",
-                deals_steps=False,
-                deals_groups=False,
-            ),
+            split=SplitSum(settings.number("global_split_u"), "multiple_single_kernel"),
         )
         return write(contraction.canonical(), settings, config, work)

@@ -56,8 +56,8 @@ class SplitSum:
 
     slices: int
     algorithm: str
-    deals_steps: bool
-    deals_groups: bool
+    deals_steps: bool = False
+    deals_groups: bool = False
     has_other_scratch: bool = False
 
     @classmethod
