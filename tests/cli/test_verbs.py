@@ -582,31 +582,21 @@ def test_a_shell_completes_verbs_and_options(mltune: Command, typed: str, word: 
     assert "bashcompinit" in mltune("completion", "zsh").out
 
 
-def test_an_epilogue_is_searched_and_kept(
+def test_an_epilogue_and_a_compute_type_are_searched_and_kept(
     mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
     asked = (*quick_search, "--run", str(folder))
-    result = mltune(*asked, "--epilogue", "bias_m,gelu", "--json")
+    result = mltune(*asked, "--epilogue", "bias_m,gelu", "--compute", "tf32", "--json")
 
     assert result.code == 0, result.err
-    assert result.json["problem"] == "sgemm_nn_bias_m_gelu"
-    assert mltune(*asked, "--resume", "--epilogue", "bias_m+gelu").code == 0
-    refused = mltune(*asked, "--resume", "--epilogue", "relu")
-    assert refused.code == 2
-    assert "was begun with --epilogue bias_m,gelu, got relu" in refused.err
-
-
-def test_a_compute_type_is_searched_and_kept(
-    mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
-) -> None:
-    folder = tmp_path / "run"
-    asked = (*quick_search, "--run", str(folder))
-    result = mltune(*asked, "--compute", "tf32", "--json")
-
-    assert result.code == 0, result.err
-    assert result.json["problem"] == "sgemm_nn_tf32"
-    assert mltune(*asked, "--resume", "--compute", "TF32").code == 0
-    refused = mltune(*asked, "--resume", "--compute", "bf16")
-    assert refused.code == 2
-    assert "was begun with --compute tf32, got bf16" in refused.err
+    assert result.json["problem"] == "sgemm_nn_tf32_bias_m_gelu"
+    same = ("--epilogue", "bias_m+gelu", "--compute", "TF32")
+    assert mltune(*asked, "--resume", *same).code == 0
+    for option, given, words in (
+        ("--epilogue", "relu", "--epilogue bias_m,gelu, got relu"),
+        ("--compute", "bf16", "--compute tf32, got bf16"),
+    ):
+        refused = mltune(*asked, "--resume", option, given)
+        assert refused.code == 2
+        assert f"was begun with {words}" in refused.err
