@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import socket
+import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from mltune.device_info import DeviceInfo
+from mltune.errors import MltuneError
 from mltune.run.lease import LEASE_SECONDS
 from mltune.run.process_name import process_name
 from mltune.run.run_info import RunInfo
 from mltune.run.shared_trials import SharedTrials
 from mltune.run.store import Store
-from mltune.tuning.heartbeat import Heartbeat
 
 _BEATS = 4  # during a lease
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -30,11 +33,23 @@ def joined(info: RunInfo, store: Store, device_key: str) -> Iterator[SharedTrial
         device_key: identifies the device.
     """
     shared = SharedTrials(store, info.id, process_name(), device_key)
-    with Heartbeat(shared, LEASE_SECONDS / _BEATS):
+    has_left = threading.Event()
+    threading.Thread(target=_renew, args=(shared, has_left), daemon=True).start()
+    try:
+        yield shared
+    finally:
+        has_left.set()
+        shared.give_back()
+
+
+def _renew(shared: SharedTrials, has_left: threading.Event) -> None:
+    """Renew the leases at intervals, until this process has left."""
+    while not has_left.wait(LEASE_SECONDS / _BEATS):
         try:
-            yield shared
-        finally:
-            shared.give_back()
+            shared.renew()
+        except MltuneError as error:
+            # The holder of a lost lease will notice; the next beat may succeed.
+            _log.warning("%s", error)
 
 
 def device_key(device: DeviceInfo, number: str) -> str:
