@@ -10,6 +10,6 @@ from mltune.runner import WorkerRunner
 
 @pytest.fixture(scope="module")
 def runner(device_spec: str) -> Iterator[WorkerRunner]:
-    """Measures kernels of the family tiled."""
+    """Measures kernels of all families."""
     with WorkerRunner(device_spec, FAMILIES["tiled"], samples=1) as made:
         yield made

@@ -86,32 +86,30 @@ def test_work_groups_that_share_a_sum_count_themselves() -> None:
 @pytest.mark.parametrize("precision", [Precision.HALF, Precision.SINGLE, Precision.COMPLEX_DOUBLE])
 @pytest.mark.parametrize("split", [1, 4])
 def test_thin_products_are_right_however_their_sums_are_shared(
-    device_spec: str, precision: Precision, split: int
+    runner: WorkerRunner, precision: Precision, split: int
 ) -> None:
     one_row = {"work_group_0": 1, "work_group_1": 8, "thread_tile_0": 1, "vector_width": 1}
     shared = {"local_split_u": 16, "fan_in": 8, "global_split_u": split, "problems": 1}
     contraction = gemm(precision, "n", "t", batched=True)
     kernel = SMALL.generate(contraction, _config(**one_row, **shared))
 
-    with WorkerRunner(device_spec, SMALL, samples=1) as runner:
-        for m, n, k, beta in ((1, 40, 300, 0.0), (2, 37, 5, 0.5), (3, 16, 77, 2.0)):
-            measured = runner.run_kernel(gemm_problem(contraction, m, n, k, 3, beta=beta), kernel)
+    for m, n, k, beta in ((1, 40, 300, 0.0), (2, 37, 5, 0.5), (3, 16, 77, 2.0)):
+        measured = runner.run_kernel(gemm_problem(contraction, m, n, k, 3, beta=beta), kernel)
 
-            assert measured.status is Status.OK, measured.message
+        assert measured.status is Status.OK, measured.message
 
 
 @pytest.mark.parametrize("trans", ["nn", "tn", "nt"])
-def test_vectors_are_read_at_any_address(device_spec: str, trans: str) -> None:
+def test_vectors_are_read_at_any_address(runner: WorkerRunner, trans: str) -> None:
     contraction = gemm(Precision.SINGLE, trans[0], trans[1])
     kernel = SMALL.generate(contraction, _config(vector_access="either"))
     assert kernel.source.count("READ_PART_A(l, A_READ_ANYWHERE)") == 1
 
-    with WorkerRunner(device_spec, SMALL, samples=1) as runner:
-        for m, n, k, offset in ((8, 8, 32, 0), (9, 7, 33, 0), (16, 8, 40, 3), (13, 2, 71, 1)):
-            problem = gemm_problem(contraction, m, n, k, offset_a=offset, beta=0.5)
-            measured = runner.run_kernel(problem, kernel)
+    for m, n, k, offset in ((8, 8, 32, 0), (9, 7, 33, 0), (16, 8, 40, 3), (13, 2, 71, 1)):
+        problem = gemm_problem(contraction, m, n, k, offset_a=offset, beta=0.5)
+        measured = runner.run_kernel(problem, kernel)
 
-            assert measured.status is Status.OK, f"{problem}: {measured.message}"
+        assert measured.status is Status.OK, f"{problem}: {measured.message}"
 
 
 def test_a_name_reads_back() -> None:
@@ -153,7 +151,7 @@ def test_one_element_of_c_is_read_for_in_vectors() -> None:
 
 @pytest.mark.parametrize("family", ["small", "direct"])
 @pytest.mark.parametrize("trans", ["tn", "nn", "tt"])
-def test_vectors_along_the_sum_are_right(device_spec: str, family: str, trans: str) -> None:
+def test_vectors_along_the_sum_are_right(runner: WorkerRunner, family: str, trans: str) -> None:
     values = {**VALUES, "edge_type": "shiftptr", "depth_u": 8, "vector_width_u": 8}
     if family == "direct":
         values = {name: values[name] for name in values if name not in OWN}
@@ -161,19 +159,18 @@ def test_vectors_along_the_sum_are_right(device_spec: str, family: str, trans: s
     contraction = gemm(Precision.SINGLE, trans[0], trans[1])
     kernel = FAMILIES[family].generate(contraction, Config.of(values))
 
-    with WorkerRunner(device_spec, FAMILIES[family], samples=1) as runner:
-        for m, n, k, offset in ((1, 1, 8, 0), (1, 9, 64, 0), (9, 1, 71, 3), (8, 16, 128, 8)):
-            problem = gemm_problem(contraction, m, n, k, offset_a=offset, beta=0.5)
-            measured = runner.run_kernel(problem, kernel)
+    for m, n, k, offset in ((1, 1, 8, 0), (1, 9, 64, 0), (9, 1, 71, 3), (8, 16, 128, 8)):
+        problem = gemm_problem(contraction, m, n, k, offset_a=offset, beta=0.5)
+        measured = runner.run_kernel(problem, kernel)
 
-            assert measured.status is Status.OK, f"{problem}: {measured.message}"
+        assert measured.status is Status.OK, f"{problem}: {measured.message}"
 
 
 @pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("precision", [Precision.SINGLE, Precision.COMPLEX_DOUBLE, Precision.HALF])
 @pytest.mark.parametrize("side", [0, 1])
 def test_interleaved_slices_of_vectors_are_right(
-    device_spec: str, precision: Precision, trans: str, side: int
+    runner: WorkerRunner, precision: Precision, trans: str, side: int
 ) -> None:
     values = {**VALUES, "edge_type": "branch", "work_group_1": 1, "thread_tile_1": 1}
     values |= {"work_group_0": 2, "thread_tile_0": 2, "vector_width": 2, "vector_width_b": 1}
@@ -185,19 +182,18 @@ def test_interleaved_slices_of_vectors_are_right(
     contraction = gemm(precision, trans[0], trans[1])
     kernel = SMALL.generate(contraction, Config.of(values))
 
-    with WorkerRunner(device_spec, SMALL, samples=1) as runner:
-        for free, k, changes in (
-            (8, 64, {}),
-            (9, 71, {"offset_b": 3}),
-            (5, 36, {"offset_a": 2, "beta": 0.5}),
-            (7, 1, {"lda": 80, "ldb": 90}),
-            (6, 130, {"offset_a": 1}),
-        ):
-            for m, n in ((1, free), (free, 1), (3, free)):
-                problem = gemm_problem(contraction, m, n, k, **changes)
-                measured = runner.run_kernel(problem, kernel)
+    for free, k, changes in (
+        (8, 64, {}),
+        (9, 71, {"offset_b": 3}),
+        (5, 36, {"offset_a": 2, "beta": 0.5}),
+        (7, 1, {"lda": 80, "ldb": 90}),
+        (6, 130, {"offset_a": 1}),
+    ):
+        for m, n in ((1, free), (free, 1), (3, free)):
+            problem = gemm_problem(contraction, m, n, k, **changes)
+            measured = runner.run_kernel(problem, kernel)
 
-                assert measured.status is Status.OK, f"{problem}: {measured.message}"
+            assert measured.status is Status.OK, f"{problem}: {measured.message}"
 
 
 @pytest.mark.parametrize("precision", list(Precision))

@@ -148,15 +148,14 @@ def test_a_value_it_cannot_write_is_refused(changes: dict[str, int | str], words
 
 @pytest.mark.parametrize("precision", [Precision.SINGLE, Precision.COMPLEX_DOUBLE])
 def test_vectors_that_pass_the_caches_by_are_the_same_numbers(
-    precision: Precision, device_spec: str
+    runner: WorkerRunner, precision: Precision
 ) -> None:
     streams = {f"non_temporal_{tensor}": 1 for tensor in "abc"}
     kernel = TILED.generate(gemm(precision), _config(**streams))
     assert kernel.source.count("__builtin_nontemporal_load") == 3
     assert kernel.source.count("__builtin_nontemporal_store") == 1
 
-    with WorkerRunner(device_spec, TILED, samples=1) as runner:
-        found = runner.run_kernel(gemm_problem(gemm(precision), 70, 48, 40, beta=0.5), kernel)
+    found = runner.run_kernel(gemm_problem(gemm(precision), 70, 48, 40, beta=0.5), kernel)
 
     assert found.status is Status.OK, found.message
 

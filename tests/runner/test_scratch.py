@@ -87,23 +87,22 @@ def test_a_write_inside_is_none_around(device: Device) -> None:
     ],
 )
 def test_a_pass_that_leaves_its_scratch_memory_is_wrong(
-    device_spec: str, right: str, wrong: str, words: str
+    pocl_runner: WorkerRunner, right: str, wrong: str, words: str
 ) -> None:
     config = Config.of({**SPLIT, "global_split_u": 2})
     kernel = FAMILIES["tiled"].generate(gemm(Precision.SINGLE), config)
     assert right in kernel.source
 
-    with WorkerRunner(device_spec, FAMILIES["tiled"], samples=1) as runner:
-        found = runner.run_kernel(
-            gemm_problem(kernel.contraction, 9, 9, 9),
-            replace(kernel, source=kernel.source.replace(right, wrong)),
-        )
+    found = pocl_runner.run_kernel(
+        gemm_problem(kernel.contraction, 9, 9, 9),
+        replace(kernel, source=kernel.source.replace(right, wrong)),
+    )
 
     assert found.status is Status.WRONG_RESULT
     assert words in found.message
 
 
-def test_counters_that_a_kernel_leaves_are_wrong(device_spec: str) -> None:
+def test_counters_that_a_kernel_leaves_are_wrong(pocl_runner: WorkerRunner) -> None:
     algorithm: dict[str, int | str] = {
         "global_split_u": 2,
         "global_split_u_algorithm": "multiple_single_kernel",
@@ -112,10 +111,9 @@ def test_counters_that_a_kernel_leaves_are_wrong(device_spec: str) -> None:
     source = kernel.source.replace("atomic_xchg(counter, 0);", ";")
     assert source != kernel.source
 
-    with WorkerRunner(device_spec, FAMILIES["tiled"], samples=1) as runner:
-        problem = gemm_problem(kernel.contraction, 9, 9, 9)
-        right = runner.run_kernel(problem, kernel)
-        wrong = runner.run_kernel(problem, replace(kernel, source=source))
+    problem = gemm_problem(kernel.contraction, 9, 9, 9)
+    right = pocl_runner.run_kernel(problem, kernel)
+    wrong = pocl_runner.run_kernel(problem, replace(kernel, source=source))
 
     assert right.status is Status.OK
     assert wrong.status is Status.WRONG_RESULT
