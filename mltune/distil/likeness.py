@@ -45,8 +45,6 @@ def _apart(values: Sequence[Any]) -> Array:
         words = np.array([str(value) for value in values])
         return np.asarray(words[:, None] != words[None, :], dtype=np.float64)
     logs = np.log2([np.nan if value is None else 1.0 + abs(value) for value in values])
-    if np.isnan(logs).all():
-        return np.zeros((len(values), len(values)))
     span = np.nanmax(logs) - np.nanmin(logs)
     apart = np.abs(np.subtract.outer(logs, logs)) / (span or 1.0)
     is_missing = np.isnan(logs)

@@ -7,6 +7,8 @@ import math
 UNKNOWN = "\N{EN DASH}"
 """Stands for a missing number."""
 
+_MOST_TICKS = 7
+
 
 def number(value: float | None) -> str:
     """Write a number with three digits and no exponent unless it is tiny."""
@@ -50,18 +52,16 @@ def byte_size(count: int) -> str:
     return f"{number(value)} GiB"
 
 
-def round_ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Choose multiples of 1, 2 or 5 times a power of ten from `low` to `high`."""
-    if high <= low:
-        return [low]
-    rough = (high - low) / about
+def round_ticks(low: float, high: float) -> list[float]:
+    """Choose about five multiples of 1, 2 or 5 times a power of ten from `low` to `high`."""
+    rough = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [index * step for index in range(first, last + 1)]
 
 
-def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
+def log_ticks(low: float, high: float) -> list[float]:
     """Choose round numbers on a log axis: 1, 2, 5 of each decade, or fewer if it is long."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     ticks: list[float] = []
@@ -72,6 +72,6 @@ def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
             for digit in digits
             if low * 0.999 <= digit * 10.0**power <= high * 1.001
         ]
-        if len(ticks) <= most:
+        if len(ticks) <= _MOST_TICKS:
             break
-    return ticks[:: math.ceil(len(ticks) / most)] if ticks else [low]
+    return ticks[:: math.ceil(len(ticks) / _MOST_TICKS)] if ticks else [low]
