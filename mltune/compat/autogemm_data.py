@@ -24,7 +24,7 @@ from mltune.space.config import Config
 SECTION = "kernelSelectionData"
 
 _TABLE = re.compile(rf"^({SECTION}\w*)[ \t]*=[ \t]*(?=\{{)", re.M)
-_CHOSEN = re.compile(rf"^{SECTION}[ \t]*=[ \t]*({SECTION}\w+)[ \t]*$", re.M)
+_CHOSEN = re.compile(rf"^{SECTION}[ \t]*=[ \t]*({SECTION}\w+)[ \t\r]*$", re.M)
 _UNROLLS = re.compile(r"^unrolls[ \t]*=[ \t]*(?=\{)", re.M)
 _COMMENT = re.compile(r"#[^\n]*")
 _SIDES = {"work_group_0": 0, "work_group_1": 1, "thread_tile_0": 2, "thread_tile_1": 3}
@@ -94,7 +94,8 @@ def read_selection_data(text: str, name: str) -> tuple[list[SelectionData], list
     Raises:
         UsageError: when there is none, or it is no such table.
     """
-    tables = {match[1]: _literal(text, match.end(), name) for match in _TABLE.finditer(text)}
+    text = _COMMENT.sub("", text)
+    tables = {match[1]: _literal(text[match.end() :], name) for match in _TABLE.finditer(text)}
     chosen = match[1] if (match := _CHOSEN.search(text)) else SECTION
     if chosen not in tables and len(tables) == 1:
         chosen = next(iter(tables))
@@ -103,7 +104,7 @@ def read_selection_data(text: str, name: str) -> tuple[list[SelectionData], list
     notes = [f"{name}: {other} is not used, but {chosen}" for other in tables if other != chosen]
     unrolls: Mapping[str, Any] = {}
     if match := _UNROLLS.search(text):
-        unrolls = _literal(text, match.end(), name)
+        unrolls = _literal(text[match.end() :], name)
     table, known = tables[chosen], {each.letter: each for each in Precision}
     for letter in table:
         if letter not in known:
@@ -118,19 +119,15 @@ def read_selection_data(text: str, name: str) -> tuple[list[SelectionData], list
     ], notes
 
 
-def _literal(text: str, start: int, name: str) -> dict[str, Any]:
-    """Return the dictionary that begins there: of text, lists and whole numbers, as JSON."""
-    plain = _COMMENT.sub("", text[start:])
-    depths = accumulate((letter in "{[") - (letter in "}]") for letter in plain)
-    end = next((place for place, depth in enumerate(depths, start=1) if depth == 0), len(plain))
-    body = re.sub(r",(\s*[\]}])", r"\1", plain[:end].replace("'", '"'))
+def _literal(text: str, name: str) -> Any:
+    """Return the dictionary that begins a text: of text, lists and whole numbers, as JSON."""
+    depths = accumulate((letter in "{[") - (letter in "}]") for letter in text)
+    end = next((place for place, depth in enumerate(depths, start=1) if depth == 0), len(text))
+    body = re.sub(r",(\s*[\]}])", r"\1", text[:end].replace("'", '"'))
     try:
-        data = parse_json(body)
+        return parse_json(body)
     except UsageError as error:
         raise UsageError(f"{name}: {SECTION}: {error}") from error
-    if not isinstance(data, dict):
-        raise UsageError(f"{name}: {SECTION} must be a dictionary")
-    return data
 
 
 def _entries(rows: Any, where: str) -> Iterator[Entry]:

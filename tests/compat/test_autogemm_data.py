@@ -63,11 +63,29 @@ def test_the_chosen_table_is_read() -> None:
                               (16, 16, 1, 1))  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("\n", "\r\n"), ("DataOne\nunrolls", "DataOne  # the new card\nunrolls")]
+)
+def test_line_ends_of_windows_and_comments_change_nothing(old: str, new: str) -> None:
+    changed = TEXT.replace(old, new)
+
+    assert changed != TEXT
+    assert read_selection_data(changed, "P.py") == read_selection_data(TEXT, "P.py")
+
+
+def test_a_single_table_needs_no_choice() -> None:
+    text = 'kernelSelectionDataFiji = { "d":[ [ 0, [ 8, 8, 4, 4 ], [ ] ] ] }'
+
+    ((double,), notes) = read_selection_data(text, "Parameters.py")
+
+    assert (double.precision, double.tiles, notes) == (Precision.DOUBLE, ((8, 8, 4, 4),), [])
+
+
 def test_the_tree_chooses_as_autogemm_does() -> None:
     single = data()[Precision.SINGLE]
     tree = single.tree()
 
-    edges = [1, 16, 31, 32, 47, 48, 49, 50, 51, 64, 96, 99, 100, 101, 128, 144, 192, 200, 384]
+    edges = [1, 16, 24, 31, 32, 47, 48, 49, 50, 51, 64, 96, 99, 100, 101, 128, 144, 192, 200, 384]
     for m in edges:
         for n in edges:
             chosen = single.tiles[walk(tree, features(m, n, 7))]
@@ -98,7 +116,7 @@ def test_a_tile_becomes_a_config_of_tiled() -> None:
     config = data()[Precision.SINGLE].configs()[2]
 
     wanted = {"work_group_0": 8, "work_group_1": 16, "thread_tile_0": 6, "thread_tile_1": 3,
-              "depth_u": 16, "edge_type": "remainder"}  # fmt: skip
+              "depth_u": 16, "edge_type": "remainder", "vector_width": 1}  # fmt: skip
     assert {name: config[name] for name in wanted} == wanted
 
 
@@ -108,6 +126,8 @@ def test_a_tile_becomes_a_config_of_tiled() -> None:
         ("= kernelSelectionDataOne", "= kernelSelectionDataNo", "no table kernelSelectionDataNo"),
         ("[  50,", "[ 100,", "sizes must fall, got 100 after 100"),
         ("[ 16, 16,  6,  6], [ [", "[ 16, 16,  6], [ [", r"must be \[size, fallback tile"),
+        ("[ 16, 16,  6,  6], [ [", "[ 16, 16, 1.5, 6], [ [", r"must be \[size, fallback tile"),
+        ("[ 16, 16, 1, 1], [], ]", "[ 16, 16, 1, 1] ]", r"must be \[size, fallback tile"),
         ("[ 100,", "[ -100,", r"must be \[size, fallback tile"),
         ("'z'", "'q'", "'q' is no precision"),
         ("[8, 1]", "[0, 1]", "unrolls must be lists of whole numbers"),
