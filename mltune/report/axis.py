@@ -52,6 +52,15 @@ class Axis:
             return cls(label=label, low=low / margin, high=high * margin, log=True, write=write)
         return cls(label=label, low=0.0, high=high * 1.05 or 1.0, write=write)
 
+    @classmethod
+    def of_extents(cls, label: str, extents: Iterable[int]) -> Axis:
+        """Make a logarithmic axis for extents of matrices, with powers of two as ticks."""
+        known = list(extents)
+        low, high = max(min(known) / 1.6, 0.7), max(known) * 1.6
+        base = 4 if high / low > 64 else 2
+        ticks = tuple(float(base**power) for power in range(32) if low <= base**power <= high)
+        return cls(label=f"{label} (log)", low=low, high=high, log=True, write=whole, at=ticks)
+
     def place(self, value: float) -> float:
         """Return the place of a value from 0 (low end) to 1 (high end), limited to this range."""
         inside = min(max(value, self.low), self.high)

@@ -14,7 +14,7 @@ from mltune.problem import Problem
 from mltune.report.axis import Axis
 from mltune.report.content import Selection
 from mltune.report.markup import Markup, tag
-from mltune.report.numbers import percent, whole
+from mltune.report.numbers import percent
 from mltune.report.plot import Plot, text
 from mltune.report.speed import kernel_class, kernel_letter
 from mltune.selector import Leaf, LeafLoss, Rule, Split, feature_value, features
@@ -23,7 +23,6 @@ CELLS = 64
 """Cells along each side of a map."""
 
 MOST_K = 8
-_MARGIN = 1.6
 _HATCH = 2
 """Diagonals between two strokes of the hatching, which marks cells without measurements."""
 
@@ -56,7 +55,10 @@ def leaf_map(selection: Selection, problems: Sequence[Problem]) -> Markup:
     """
     rule = selection.selector.rule
     ks = _some([problem.k for problem in problems])
-    axes = [_axis("N", [each.n for each in problems]), _axis("M", [each.m for each in problems])]
+    axes = [
+        Axis.of_extents("N", [each.n for each in problems]),
+        Axis.of_extents("M", [each.m for each in problems]),
+    ]
     chosen = max(ks, key=lambda k: (sum(each.k == k for each in problems), -k))
     controls, maps = [], []
     for place, k in enumerate(ks):
@@ -86,13 +88,6 @@ def _some(values: Sequence[int]) -> list[int]:
         return abs(math.log(value) - wish) - 0.1 * math.log(common[value]), value
 
     return sorted({min(known, key=lambda value, w=wish: distance(value, w)) for wish in wanted})  # type: ignore[misc]
-
-
-def _axis(label: str, extents: Sequence[int]) -> Axis:
-    low, high = min(extents) / _MARGIN, max(extents) * _MARGIN
-    low = max(low, 0.7)
-    ticks = [float(4**power) for power in range(16) if low <= 4**power <= high]
-    return Axis(label=f"{label} (log)", low=low, high=high, log=True, write=whole, at=tuple(ticks))
 
 
 def _extent(axis: Axis, place: int) -> int:

@@ -62,7 +62,12 @@ def round_ticks(low: float, high: float) -> list[float]:
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Choose round numbers on a log axis: 1, 2, 5 of each decade, or fewer if it is long."""
+    """Choose round numbers on a log axis: 1, 2, 5 of each decade, or fewer if it is long.
+
+    An axis shorter than a decade has evenly spaced ones, as in plots.js.
+    """
+    if high <= 8 * low:
+        return round_ticks(low, high)
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     ticks: list[float] = []
     for digits in ((1, 2, 5), (1, 3), (1,)):
@@ -74,4 +79,4 @@ def log_ticks(low: float, high: float) -> list[float]:
         ]
         if len(ticks) <= _MOST_TICKS:
             break
-    return ticks[:: math.ceil(len(ticks) / _MOST_TICKS)] if ticks else [low]
+    return ticks[:: math.ceil(len(ticks) / _MOST_TICKS)]

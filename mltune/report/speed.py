@@ -11,7 +11,7 @@ from mltune.problem import Problem
 from mltune.report.axis import Axis
 from mltune.report.content import TrialPoint
 from mltune.report.markup import Markup, join, tag
-from mltune.report.numbers import number, percent, whole
+from mltune.report.numbers import number, percent
 from mltune.report.plot import LEFT, RIGHT, WIDTH, Plot, picture, text
 
 Paint = Callable[[Measurement], tuple[str | None, str | None, str]]
@@ -148,16 +148,7 @@ def _extent_axis(label: str, extents: set[int]) -> Axis:
     steps = {after - before for before, after in pairwise(values)}
     if len(values) >= 6 and len(steps) == 1:
         return Axis.around(label, values)
-    margin = 1.6
-    low, high = values[0] / margin, values[-1] * margin
-    power, ticks = 1, []
-    while power <= high:
-        ticks.append(float(power))
-        power *= 4 if high / low > 64 else 2
-    return Axis(
-        label=f"{label} (log)", low=low, high=high, log=True, write=whole,
-        at=tuple(tick for tick in ticks if tick >= low),
-    )  # fmt: skip
+    return Axis.of_extents(label, values)
 
 
 def _colour(place: float) -> str:

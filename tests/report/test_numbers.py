@@ -28,8 +28,17 @@ def test_ticks_are_round_and_within_the_ends() -> None:
     assert log_ticks(0.9, 110) == [1, 2, 5, 10, 20, 50, 100]
     assert log_ticks(1, 1000) == [1, 3, 10, 30, 100, 300, 1000]
     assert log_ticks(1, 1e7) == [10.0**power for power in range(8)][::2]
-    assert log_ticks(1.1, 1.2) == [1.1]
+    assert log_ticks(7, 25) == [10, 15, 20, 25]  # 10 alone says nothing about the scale
+    assert log_ticks(1.1, 1.2) == pytest.approx([1.1, 1.12, 1.14, 1.16, 1.18, 1.2])
+    assert log_ticks(1, 8.1) == [1, 2, 5]
     assert 1 <= len(log_ticks(1e-9, 1e3)) <= 7
+
+
+def test_extents_have_powers_of_two_as_ticks_and_never_none() -> None:
+    assert Axis.of_extents("N", [512]).ticks() == (512,)
+    assert Axis.of_extents("N", [64, 256]).ticks() == (64, 128, 256)
+    assert Axis.of_extents("N", [1, 3000, 200]).ticks() == (1, 4, 16, 64, 256, 1024, 4096)
+    assert all(Axis.of_extents("N", [extent]).ticks() for extent in range(1, 5000))
 
 
 @pytest.mark.parametrize("values", [[], [5.0], [5.0, 5.0], [1e-6, 3.0]])
