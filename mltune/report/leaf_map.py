@@ -28,6 +28,8 @@ _HATCH = 2
 
 _LEAST_SHARE = 0.01
 """The share of the area below which a leaf has no letter."""
+_APART = 14
+"""The least distance of two letters, in units; the larger leaf has its letter."""
 
 _Key = TypeVar("_Key")
 
@@ -126,19 +128,17 @@ def _map(
     )  # fmt: skip
     middles = _middles(cells)
     hints = [_words(cells[row][column], rows[row], columns[column]) for row, column, _ in middles]
-    letters = [
-        _letter(
-            left + (column + 0.5) * wide, floor - (row + 0.5) * high, cells[row][column].kernel
-        )
-        for row, column, share in middles
-        if share >= _LEAST_SHARE
-    ]
+    letters: dict[tuple[float, float], Markup] = {}
+    for row, column, share in middles:
+        at = left + (column + 0.5) * wide, floor - (row + 0.5) * high
+        if share >= _LEAST_SHARE and all(math.dist(at, other) >= _APART for other in letters):
+            letters[at] = _letter(*at, cells[row][column].kernel)
     measured = [each for each in problems if each.k == k]
     title = f"Kernels over M and N at K = {k}"
     yield plot.draw(
         title,
         tag("g", drawn),
-        *letters,
+        *letters.values(),
         plot.dots([(columns[column], rows[row]) for row, column, _ in middles], "unseen", hints),
         plot.dots([(each.n, each.m) for each in measured], "rim"),
         plot.dots(

@@ -1,7 +1,9 @@
 """The map of the choice over M and N."""
 
+import math
 import re
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -78,6 +80,16 @@ def test_a_leaf_of_two_kernels_has_both_colours_and_one_outline() -> None:
     assert first + second == CELLS**2
     assert min(first, second) > 0
     assert paths(page, "outline") == ["", ""]
+
+
+def test_letters_do_not_hide_each_other() -> None:
+    upper = Split("m", 88, Leaf(0, KNOWN), Leaf(1, KNOWN))
+    page = drawn(Split("m", 64, Leaf(0, KNOWN), Split("m", 76, Leaf(1, KNOWN), upper)), (64,))
+
+    letters = re.findall(r'x="([\d.]+)" y="([\d.]+)"[^>]* class="letter k[01]">', page)
+    assert len(letters) == 3  # one of the two narrow leaves has none
+    places = [(float(x), float(y)) for x, y in letters]
+    assert all(math.dist(*two) >= 14 for two in combinations(places, 2))
 
 
 def test_two_leaves_of_one_kernel_are_outlined_apart() -> None:
