@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mltune.report.axis import Axis
 from mltune.report.experiments import Experiment
 from mltune.report.markup import Markup, join, tag
-from mltune.report.plot import picture, text
+from mltune.report.plot import picture, shortened, text
 from mltune.report.speed import kernel_class
 
 _COLOURS = ("#0063a3", "#e69f00", "#2fb58c", "#b34700", "#d98cb3", "#5b3f94", "#8ccdf5", "#f0e442")
@@ -94,7 +94,7 @@ def _draw(experiments: Sequence[Experiment], title: str) -> tuple[Markup, float]
         ]
     for row, group in enumerate(groups):
         top = _TOP + row * step + _GAP / 2
-        shown = group if len(group) <= _CHARACTERS else "…" + group[1 - _CHARACTERS :]
+        shown = shortened(group, _CHARACTERS)
         parts.append(text(_LEFT - 6, top + (step - _GAP) / 2 + 4, shown, anchor="end"))
         for place, name in enumerate(series):
             one = by_place.get((group, name)) or by_place.get((name, group))

@@ -10,8 +10,11 @@ from mltune.report.axis import Axis
 from mltune.report.content import TrialPoint
 from mltune.report.markup import Markup, join, tag
 from mltune.report.numbers import number
-from mltune.report.plot import WIDTH, Plot, picture, text
+from mltune.report.plot import WIDTH, Plot, picture, shortened, text
 from mltune.space.config import Value
+
+_LONGEST = 28
+"""Characters that fit below a small picture."""
 
 
 def small_multiples(trials: Sequence[TrialPoint], order: Sequence[str]) -> Markup:
@@ -51,10 +54,12 @@ def _one(trials: Sequence[TrialPoint], name: str) -> Markup:
     if len(by_value) < 2:
         return Markup()
     values = sorted(by_value, key=lambda value: (isinstance(value, str), value))
+    most = max(_LONGEST // len(values), 6)
+    names = [shortened(each, most) if isinstance(each, str) else str(each) for each in values]
     plot = Plot(
         x=Axis(
             label=name, low=-0.6, high=len(values) - 0.4, at=tuple(map(float, range(len(values)))),
-            write=lambda place: str(values[round(place)]),
+            write=lambda place: names[round(place)],
         ),
         y=Axis.around("GFLOP/s", [trial.gflops or 0.0 for trial in trials]),
         width=300,

@@ -122,6 +122,11 @@ def picture(
     )  # fmt: skip
 
 
+def shortened(name: str, most: int) -> str:
+    """Return the end of a name that is too long, which tells more than its begin."""
+    return name if len(name) <= most else "…" + name[1 - most :]
+
+
 def text(x: float, y: float, words: str, *, anchor: str = "start", css: str = "") -> Markup:
     """Make a text in a picture."""
     return tag("text", words, x=x, y=y, text_anchor=anchor, class_=css or None)

@@ -61,24 +61,27 @@ def size_map(
         places[row.problem.n, row.problem.m].append(row)
     columns, rows = ({place[axis] for place in places} for axis in (0, 1))
     plot = Plot(x=_extent_axis("N", columns), y=_extent_axis("M", rows), height=400)
-    side = min(22.0, max(_LEAST_SIDE, (WIDTH - LEFT - RIGHT) / max(len(columns), len(rows))))
+    across = WIDTH - LEFT - RIGHT
+    side = min(22.0, max(_LEAST_SIDE, across / max(len(columns), len(rows))))
     marks = []
     for (n, m), here in places.items():
         here.sort(key=lambda row: row.problem.k)
+        wide = min(side, max(_LEAST_SIDE, across / (len(columns) + 1) / len(here)))
+        together = wide * len(here)
+        left = max(LEFT, min(plot.px(n) - together / 2, WIDTH - RIGHT - together))
         for index, row in enumerate(here):
             fill, css, letter = paint(row)
-            x = plot.px(n) + (index - (len(here) - 1) / 2) * side
-            y = plot.py(m)
+            x, y = left + (index + 0.5) * wide, plot.py(m)
             share = of_peak.get(row.problem)
             peak = "" if share is None else f" ({percent(share)} of peak)"
             hint = f"{row.problem.label}: {number(row.gflops)} GFLOP/s{peak}, {row.kernel}"
             square = tag(
-                "rect", x=x - side / 2, y=y - side / 2, width=side,
+                "rect", x=x - wide / 2, y=y - side / 2, width=wide,
                 height=side, fill=fill, class_=" ".join(filter(None, ("mark", css))),
                 data_id=row.id, data_hint=hint,
             )  # fmt: skip
             marks.append(square)
-            if letter and side >= 14:
+            if letter and wide >= 14:
                 marks.append(text(x, y + 4, letter, anchor="middle", css=f"letter {css}"))
     return plot.draw(title, *marks)
 

@@ -33,9 +33,8 @@ def _draw(node: Tree, level: int, rows: Iterator[int]) -> tuple[Markup, float]:
         box = tag("rect", x=x, y=y - 11, width=34, height=22, rx=5, class_=f"mark {css}")
         letters = " ".join(map(kernel_letter, node.kernels))
         return join(box, text(x + 17, y + 4, letters, anchor="middle", css=f"letter {css}")), y
-    low, low_y = _draw(node.low, level + 1, rows)
+    low, y = _draw(node.low, level + 1, rows)  # level with its node: both are in view together
     high, high_y = _draw(node.high, level + 1, rows)
-    y = (low_y + high_y) / 2
     right = x + _STEP
     start, bend = x + 112, x + 126
     branches = [
@@ -44,7 +43,7 @@ def _draw(node: Tree, level: int, rows: Iterator[int]) -> tuple[Markup, float]:
             d=f"M{start} {y:.1f}C{bend} {y:.1f} {bend} {to:.1f} {right} {to:.1f}",
             class_="branch",
         )
-        for to in (low_y, high_y)
+        for to in (y, high_y)
     ]
     question = join(
         tag("rect", x=x, y=y - 11, width=112, height=22, rx=5, class_="question"),

@@ -5,14 +5,23 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from mltune.errors import UsageError
 from mltune.measurement import Measurement, Status
+from mltune.problem import problem_of_size
+from mltune.report.content import TrialPoint
+from mltune.report.parameters import small_multiples
+from mltune.report.plot import LEFT, RIGHT, WIDTH
+from mltune.report.speed import by_speed, size_map
+from mltune.report.tree import draw_tree
 from mltune.run.run import read_info
 from mltune.run.run_info import RunInfo
+from mltune.selector import Leaf, Split
+from mltune.space.config import Config
 from mltune.workflow.report import report
 from tests.report.conftest import SHIPPED
 
@@ -125,6 +134,47 @@ def test_a_grid_of_sizes_has_a_small_mark_each(make_run: MakeRun) -> None:
     page = page_of(make_run(sizes=tuple((m, n, 64) for m in sides for n in sides), tiles=(2,)))
 
     assert page.count('class="mark"') == len(sides) ** 2
+
+
+def test_marks_of_several_k_hide_neither_each_other_nor_the_axis(shipped: Shipped) -> None:
+    info, rows = shipped
+    plain = next(row for row in rows if row.status is Status.OK)
+    ks = [64 * 2**power for power in range(7)]
+    sizes = [(256, n, k) for n in (1, 64, 4096) for k in ks] + [(512, 64, 64)]
+    best = [replace(plain, problem=problem_of_size(info.contraction, size)) for size in sizes]
+
+    page = size_map(best, "Speeds", by_speed(best)[0], {})
+
+    marks = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', page)
+    places = sorted((float(y), float(x), float(x) + float(wide)) for x, y, wide in marks)
+    assert len(places) == len(sizes)
+    assert all(begin >= LEFT and end <= WIDTH - RIGHT for _, begin, end in places)
+    assert all(
+        after[1] > before[2] - 0.2 for before, after in pairwise(places) if after[0] == before[0]
+    )
+
+
+def test_a_long_word_below_a_picture_of_a_parameter_is_shortened() -> None:
+    words = ("multiple", "multiple_single_kernel", "single")
+    trials = [
+        TrialPoint(number, Config.of({"way": word, "tile": 1000 * 10**number}), 1.0, Status.OK)
+        for number, word in enumerate(words)
+    ]
+
+    ticks = re.findall(r'text-anchor="middle">([^<]*)<', small_multiples(trials, ("way",)))
+
+    assert ticks[:4] == ["multiple", "…e_kernel", "single", "way"]
+    assert ticks[4:] == ["1000", "10000", "100000", "tile"]
+
+
+def test_the_first_question_of_a_tree_is_in_view_at_the_top() -> None:
+    deep = Split("n", 2, Leaf(0), Split("n", 3, Leaf(1), Split("n", 4, Leaf(0), Leaf(1))))
+
+    page = draw_tree(Split("m", 64, Leaf(0), deep))
+
+    height = {words: float(y) for y, words in re.findall(r' y="([\d.]+)"[^>]*>([^<]+)<', page)}
+    assert height["m ≤ 64"] == 29
+    assert height["m ≤ 64"] < height["n ≤ 2"] < height["n ≤ 3"] < height["n ≤ 4"]
 
 
 def test_a_run_of_failures_shows_their_kinds_and_messages(make_run: MakeRun) -> None:
