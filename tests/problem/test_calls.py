@@ -30,14 +30,15 @@ def _names(text: str) -> list[str]:
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     calls = (
-        Calls(contraction=NN, size=Size((64, 32, 16), 7), seconds=0.5, interface="clblast"),
-        Calls(contraction=BATCHED, size=Size((8, 8, 8, 3), 2), seconds=0.25),
+        Calls(contraction=NN, size=Size((64, 32, 16), 2), seconds=0.5, interface="clblast"),
+        Calls(contraction=BATCHED, size=Size((8, 8, 8, 3), 7), seconds=0.25),
+        Calls(contraction=NT, size=Size((6, 6, 6), 3)),
         Calls(contraction=NT, size=Size((5, 5, 5), 1)),
     )
 
-    text = calls_text(reversed(calls))
+    text = calls_text(reversed(calls))  # the most seconds come first, then the most calls
 
-    assert text.splitlines()[1] == "sgemm_nn,64,32,16,1,7,0.5,clblast"
+    assert text.splitlines()[1] == "sgemm_nn,64,32,16,1,2,0.5,clblast"
     assert read_calls(_file(tmp_path, text)) == calls
 
 
@@ -68,9 +69,12 @@ def test_interfaces_stay_apart() -> None:
 def test_a_file_of_sizes_gets_every_problem_type_that_is_named(tmp_path: Path) -> None:
     path = _file(tmp_path, "m,n,k,count,layer\n8,8,8,2,first\n")
 
-    found = read_calls(path, (NN, NT))
+    found = read_calls(path, (NN, BATCHED))
 
-    assert [(each.contraction, each.size.count) for each in found] == [(NN, 2), (NT, 2)]
+    assert [(each.contraction, each.size) for each in found] == [
+        (NN, Size((8, 8, 8), 2)),
+        (BATCHED, Size((8, 8, 8, 1), 2)),
+    ]
 
 
 def test_of_a_file_of_calls_only_the_named_problem_types_are_read(tmp_path: Path) -> None:

@@ -63,6 +63,15 @@ def test_suites_files_and_extents_may_be_mixed(tmp_path: Path) -> None:
     assert labels(f"{path},7x7x7,tiny")[:3] == ["1x2x3", "7x7x7", "32x32x32"]
 
 
+def test_a_file_whose_name_begins_with_a_digit_is_no_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("2024-calls.csv").write_text("m,n,k\n1,2,3\n")
+
+    assert labels("2024-calls.csv") == ["1x2x3"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
