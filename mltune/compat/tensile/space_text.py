@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 from mltune.compat.tensile.complete import possible_values
@@ -52,7 +53,7 @@ def _text(name: str, values: Mapping[str, Sequence[Value]]) -> str:
         for parameter, listed in values.items()
     )
     return _TEXT.format(
-        name=name,
+        name=json.dumps(name),
         parameters="\n".join(lines),
         pad_b="local_pad_b" if "local_pad_b" in values else "local_pad",
         buffers="local_buffers" if "local_buffers" in values else "1",

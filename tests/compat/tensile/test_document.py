@@ -7,9 +7,11 @@ import pytest
 from mltune.compat.tensile import parse_protocol
 from mltune.compat.tensile.plan import plan
 from mltune.compat.tensile.problem_type import read_problem_type
+from mltune.compat.tensile.space_text import space_text
 from mltune.errors import UsageError
 from mltune.problem import problem_type_name
 from mltune.resources import data_folder
+from mltune.space.load import parse_space
 from mltune.space.yaml_document import parse_document
 
 FILES = sorted((data_folder("spaces") / "protocols").glob("*.yaml"))
@@ -96,6 +98,13 @@ def test_kernels_of_all_groups_have_the_same_parameters(setting: str, name: str)
     names = {tuple(config) for group in (first, second) for config in plan(group, bool).kernels}
     assert len(names) == 1
     assert name in names.pop()
+
+
+@pytest.mark.parametrize("name", ["plain", "2024", "a: b", "my #1", "é\"'"])
+def test_a_space_has_the_name_of_its_file_whatever_that_is(name: str) -> None:
+    (first, _) = parse_protocol(GROUPS, f"{name}.yaml").problems
+
+    assert parse_space(space_text(name, first.groups), f"{name}.yaml").name == name
 
 
 def test_settings_that_change_nothing_are_told_and_samples_are_taken() -> None:
