@@ -35,7 +35,7 @@ def read_calls(path: Path, contractions: Sequence[Contraction] = ()) -> tuple[Ca
         UsageError: when the file cannot be read, is something else, or names a problem type that
             is no BLAS GEMM; it names the line.
     """
-    text = read_text(path, _MOST_BYTES).removeprefix("\ufeff")
+    text = read_text(path, _MOST_BYTES)
     calls = list(_calls(text, path, contractions))
     if not calls:
         of = " of these problem types" if contractions else ""

@@ -44,7 +44,7 @@ def read_size_file(path: Path, trans: str = "") -> tuple[Size, ...]:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise UsageError(f"{path}: a file of sizes must end in {', '.join(_READERS)}")
-    text = read_text(path, _MOST_BYTES).removeprefix("\ufeff")
+    text = read_text(path, _MOST_BYTES)
     marked = reader(text, path)
     sizes = merge_sizes(size for size, occurs in marked if not trans or trans in occurs)
     if not sizes:
@@ -58,7 +58,7 @@ def transposes_in(path: Path) -> tuple[str, ...]:
     Raises:
         UsageError: as `read_size_file`.
     """
-    found = _read_csv(read_text(path, _MOST_BYTES).removeprefix("\ufeff"), path)
+    found = _read_csv(read_text(path, _MOST_BYTES), path)
     return tuple(sorted({trans for _, occurs in found for trans in occurs}))
 
 

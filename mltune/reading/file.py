@@ -61,13 +61,13 @@ def read_text(path: Path, most: int = MOST_BYTES) -> str:
 
 
 def decode(path: Path, data: bytes) -> str:
-    """Return a file's bytes as text.
+    """Return a file's bytes as text, without the byte order mark that editors on Windows write.
 
     Raises:
         UsageError: when they are no text.
     """
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: is no UTF-8 text ({error.reason}, byte {error.start})") from (
             error

@@ -25,7 +25,7 @@ def parse_json_document(text: str, name: str) -> Item:
     Raises:
         UsageError: with the line, when it is no JSON or exceeds the limits.
     """
-    return _Reader(text.removeprefix("\ufeff"), name).document()
+    return _Reader(text, name).document()
 
 
 class _Reader:

@@ -1,5 +1,6 @@
 """Files from strangers: regular files of a size that can be read."""
 
+import gzip
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -72,6 +73,17 @@ def test_a_folder_a_missing_file_and_an_impossible_name_are_one_line(tmp_path: P
         with pytest.raises(UsageError) as caught:
             read_bytes(path)
         assert str(caught.value).endswith(message)
+
+
+def test_the_byte_order_mark_of_windows_is_no_part_of_a_text(tmp_path: Path) -> None:
+    cache = '{"tune_params_keys": ["x"], "cache": {"a": {"x": 1, "time": 2.0}}}'
+    whole, cut = (gzip.compress(f"\ufeff{text}".encode()) for text in (cache, cache + " " * 99))
+    files = {"plain": f"\ufeff{cache}".encode(), "packed": whole, "cut": cut[:-9]}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+
+    assert read_text(tmp_path / "plain") == cache
+    assert [read_recording(tmp_path / name).optimum_seconds for name in files] == [0.002] * 3
 
 
 def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:

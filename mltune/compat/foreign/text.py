@@ -21,7 +21,7 @@ def read_text(path: Path) -> tuple[str, str]:
     if damage:  # the last character may be cut off, too
         for end in range(len(data), max(len(data) - 4, -1), -1):
             try:
-                return data[:end].decode("utf-8"), damage
+                return data[:end].decode("utf-8-sig"), damage
             except UnicodeDecodeError:
                 continue
     return decode(path, data), damage
