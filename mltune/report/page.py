@@ -313,7 +313,10 @@ def _failures(measurements: Sequence[Measurement]) -> Markup:
 
 def _measurements(count: int) -> Markup:
     head = (tag("th", tag("button", name, type="button"), scope="col") for name in _COLUMNS)
-    left_out = f"The first {MOST_ROWS:,} of {count:,}; the rest is in the run folder."
+    left_out = (
+        f"The first {MOST_ROWS:,} of {count:,}, and the best of each size; the rest is in the run "
+        "folder."
+    )
     return section(
         "measurements",
         "All measurements",

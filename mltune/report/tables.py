@@ -20,7 +20,9 @@ from mltune.run.effort import Effort
 from mltune.run.run_info import RunInfo
 
 MOST_ROWS = 20_000
-"""The most measurements in the file: about 2 MB. The run folder has the others."""
+"""The most measurements in the file, besides the best of each size: about 2 MB. The run folder has
+the others.
+"""
 
 _LONGEST_MESSAGE = 800
 _LONGEST_HINT = 160
@@ -202,14 +204,16 @@ def measurement_data(
     """Return every measurement as a row of numbers; texts are stored once, and numbered.
 
     Args:
-        measurements: the first ones are kept.
+        measurements: the first ones are kept, and the best of each size.
         sources: of kernels; they are compressed, as they are much alike.
         replay: repeats a measurement when its id is appended.
-        of_peak: shares of the device's peak by the measurements' ids; None if unknown.
+        of_peak: by the ids of the best measurements, their shares of the device's peak; None if
+            unknown.
     """
     sizes, kernels, messages = _Texts(), _Texts(), _Texts()
     configs: dict[str, list[Any]] = {}
-    kept = measurements[:MOST_ROWS]
+    late = (row for row in measurements[MOST_ROWS:] if row.id in of_peak)
+    kept = (*measurements[:MOST_ROWS], *late)
     for row in kept:
         if row.kernel not in configs:
             configs[row.kernel] = [row.family, *map(list, row.config.items())]

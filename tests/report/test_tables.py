@@ -95,17 +95,19 @@ def test_texts_of_measurements_are_stored_once(monkeypatch: pytest.MonkeyPatch) 
         build_measurement(0, 8, Status.TIMEOUT, id=6, message="y" * 200),
         build_measurement(1, 8, 1e-6, Phase.FINAL, id=7),
         build_measurement(2, 8, 1e-6, id=8),
+        build_measurement(1, 125, 2e-6, Phase.FINAL, id=9),
     ]
     monkeypatch.setattr("mltune.report.tables.MOST_ROWS", 3)
     sources = [KernelSource("a", "text of a", True), KernelSource("b", "text of b", False)]
 
-    data = measurement_data(rows, sources, "replay", {5: 0.25, 6: None})
+    data = measurement_data(rows, sources, "replay", {7: None, 9: 0.25})
 
     # id, trial, phase, size, GFLOP/s, microseconds, status, kernel, message
     assert data["rows"] == [
         [5, 1, "search", 0, 5.3333, 3.0, "ok", 0, 0],
         [6, 0, "search", 1, None, None, "timeout", 1, 1],
         [7, 1, "final", 1, 1.024, 1.0, "ok", 0, 0],
+        [9, 1, "final", 0, 8.0, 2.0, "ok", 0, 0],  # the best of a size has its details, too
     ]
     assert data["sizes"] == ["125x8x8", "8x8x8"]
     assert data["kernels"] == [rows[0].kernel, rows[1].kernel]
@@ -113,7 +115,7 @@ def test_texts_of_measurements_are_stored_once(monkeypatch: pytest.MonkeyPatch) 
     assert data["configs"] == [
         ["tiled", *map(list, build_config(number).items())] for number in (1, 0)
     ]
-    assert data["of_peak"] == {"5": "25 %"}
+    assert data["of_peak"] == {"9": "25 %"}
     assert data["measured"] == {"a": True, "b": False}
     unpacked = zlib.decompress(base64.b64decode(data["sources"]))
     assert json.loads(unpacked) == {"a": "text of a", "b": "text of b"}
