@@ -15,7 +15,7 @@ from mltune.report.axis import Axis
 from mltune.report.content import Selection
 from mltune.report.markup import Markup, tag
 from mltune.report.numbers import percent
-from mltune.report.plot import Plot, text
+from mltune.report.plot import Plot, place_text, text
 from mltune.report.speed import kernel_class, kernel_letter
 from mltune.selector import Leaf, LeafLoss, Rule, Split, feature_value, features
 
@@ -224,8 +224,8 @@ def _middles(cells: Sequence[Sequence[_Cell]]) -> list[tuple[int, int, float]]:
 
 
 def _letter(x: float, y: float, kernel: int) -> Markup:
-    css = kernel_class(kernel)
-    return text(x, y + 4, kernel_letter(kernel), anchor="middle", css=f"letter {css}")
+    css, beside = f"letter {kernel_class(kernel)}", place_text(x, y)
+    return text(x, y + 4, kernel_letter(kernel), anchor="middle", css=css, beside=beside)
 
 
 def _words(cell: _Cell, m: int, n: int) -> str:

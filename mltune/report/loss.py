@@ -14,6 +14,9 @@ from mltune.report.plot import Plot, text
 MOST_DOTS = 4000
 """More dots could not be told apart, and would make the file large."""
 
+_TICKS = (1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100)
+"""Of the rules' regret."""
+
 
 def calibration(points: Sequence[tuple[float, float]]) -> Markup:
     """Draw predicted against measured times; a perfect model has all dots on the line."""
@@ -65,7 +68,7 @@ def regret_strips(selection: Selection) -> Markup:
     plot = Plot(
         x=Axis(
             label="time of the chosen kernel / best known (log)", low=0.985, high=top * 1.05,
-            log=True, at=tuple(t for t in (1, 1.1, 1.25, 1.5, 2, 3, 5, 10) if t <= top * 1.05),
+            log=True, at=tuple(tick for tick in _TICKS if tick <= top * 1.05),
         ),
         y=Axis(label="", low=-0.6, high=len(rules) - 0.4, at=()),
         height=70 + 38 * len(rules),

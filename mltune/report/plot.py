@@ -127,6 +127,29 @@ def shortened(name: str, most: int) -> str:
     return name if len(name) <= most else "…" + name[1 - most :]
 
 
-def text(x: float, y: float, words: str, *, anchor: str = "start", css: str = "") -> Markup:
-    """Make a text in a picture."""
-    return tag("text", words, x=x, y=y, text_anchor=anchor, class_=css or None)
+def text(
+    x: float,
+    y: float,
+    words: str,
+    *,
+    anchor: str = "start",
+    css: str = "",
+    beside: str | None = None,
+) -> Markup:
+    """Make a text in a picture.
+
+    Args:
+        x: from the left.
+        y: of its line, from the top.
+        words: the text.
+        anchor: the part of it that is at `x`.
+        css: classes.
+        beside: the place, by `place_text`, that it follows at the same distance when a part of a
+            plot is enlarged.
+    """
+    return tag("text", words, x=x, y=y, text_anchor=anchor, class_=css or None, data_beside=beside)
+
+
+def place_text(x: float, y: float) -> str:
+    """Write a place in a picture for plots.js."""
+    return f"{x:.1f} {y:.1f}"

@@ -15,7 +15,12 @@
       this.size = [box.width, box.height];
       this.part = [[0, 1], [0, 1]];
       this.at = -1;
-      this.shapes = [...this.inside.children].map((shape) => [shape, this.corners(shape)]);
+      this.shapes = [...this.inside.children].map((shape) => {
+        const corners = this.corners(shape), { beside } = shape.dataset;
+        if (!beside) return [shape, corners, [0, 0]];
+        const place = beside.split(" ").map(Number);
+        return [shape, [place], place.map((value, axis) => corners[0][axis] - value)];
+      });
       this.ticks = picture.querySelector(".ticks");
       this.allTicks = [...this.ticks.children];
     }
@@ -47,7 +52,7 @@
 
     // What has a hint: where it stands now, and its words.
     points() {
-      return this.shapes.flatMap(([shape, corners]) => {
+      return this.shapes.flatMap(([shape, corners, shift]) => {
         if (shape.dataset.hints) {
           const words = shape.dataset.hints.split("\n");
           return corners.map((corner, at) => [...this.place(corner), words[at], null]);
@@ -55,7 +60,7 @@
         if (!shape.dataset.hint) return [];
         const placed = corners.map((corner) => this.place(corner));
         const middle = [0, 1].map((axis) =>
-          placed.reduce((sum, one) => sum + one[axis], 0) / placed.length);
+          placed.reduce((sum, one) => sum + one[axis], shift[axis]) / placed.length);
         return [[...middle, shape.dataset.hint, shape.dataset.id ?? null]];
       }).filter(([x, y]) => [x, y].every((value, axis) =>
         value > this.low[axis] - 1 && value < this.low[axis] + this.size[axis] + 1));
@@ -71,7 +76,7 @@
       });
       this.at = -1;
       this.picture.classList.toggle("zoomed", this.isZoomed());
-      for (const [shape, corners] of this.shapes) this.move(shape, corners);
+      for (const each of this.shapes) this.move(...each);
       this.drawTicks();
     }
 
@@ -86,7 +91,8 @@
       }));
     }
 
-    move(shape, corners) {
+    // A shape beside its place, such as a letter or one of several marks, keeps its distance.
+    move(shape, corners, shift) {
       const placed = corners.map((corner) => this.place(corner).map((one) => one.toFixed(1)));
       const set = (...pairs) => pairs.forEach(([name, value]) => shape.setAttribute(name, value));
       if (shape.matches(".dots")) set(["d", placed.map(([x, y]) => `M${x} ${y}h0`).join("")]);
@@ -99,8 +105,9 @@
         const shift = [0, 1].map((axis) => from[axis] - scale[axis] * this.low[axis]);
         set(["transform", `translate(${shift.join(" ")}) scale(${scale.join(" ")})`]);
       } else {
+        const [x, y] = placed[0].map((one, axis) => Number(one) + shift[axis]);
         const half = (name) => Number(shape.getAttribute(name) ?? 0) / 2;
-        set(["x", placed[0][0] - half("width")], ["y", placed[0][1] - half("height")]);
+        set(["x", x - half("width")], ["y", y - half("height")]);
       }
     }
 

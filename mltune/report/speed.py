@@ -12,7 +12,7 @@ from mltune.report.axis import Axis
 from mltune.report.content import TrialPoint
 from mltune.report.markup import Markup, join, tag
 from mltune.report.numbers import number, percent
-from mltune.report.plot import LEFT, RIGHT, WIDTH, Plot, picture, text
+from mltune.report.plot import LEFT, RIGHT, WIDTH, Plot, picture, place_text, text
 
 Paint = Callable[[Measurement], tuple[str | None, str | None, str]]
 """Returns a size's fill, class and letter."""
@@ -68,21 +68,24 @@ def size_map(
         here.sort(key=lambda row: row.problem.k)
         wide = min(side, max(_LEAST_SIDE, across / (len(columns) + 1) / len(here)))
         together = wide * len(here)
+        y, beside = plot.py(m), place_text(plot.px(n), plot.py(m))
         left = max(LEFT, min(plot.px(n) - together / 2, WIDTH - RIGHT - together))
         for index, row in enumerate(here):
             fill, css, letter = paint(row)
-            x, y = left + (index + 0.5) * wide, plot.py(m)
+            x = left + (index + 0.5) * wide
             share = of_peak.get(row.problem)
             peak = "" if share is None else f" ({percent(share)} of peak)"
             hint = f"{row.problem.label}: {number(row.gflops)} GFLOP/s{peak}, {row.kernel}"
             square = tag(
                 "rect", x=x - wide / 2, y=y - side / 2, width=wide,
                 height=side, fill=fill, class_=" ".join(filter(None, ("mark", css))),
-                data_id=row.id, data_hint=hint,
+                data_id=row.id, data_hint=hint, data_beside=beside,
             )  # fmt: skip
             marks.append(square)
             if letter and wide >= 14:
-                marks.append(text(x, y + 4, letter, anchor="middle", css=f"letter {css}"))
+                marks.append(
+                    text(x, y + 4, letter, anchor="middle", css=f"letter {css}", beside=beside)
+                )
     return plot.draw(title, *marks)
 
 

@@ -63,6 +63,18 @@ addEventListener("load", () => {
   const walked = document.querySelector(".bubble").textContent;
   const strips = document.querySelector("#figure-regret svg");
   strips.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, key: "+" }));
+  const map = document.querySelector("#figure-kernel-map svg");
+  const middle = (shape) => {
+    const { x, y, width, height } = shape.getBoundingClientRect();
+    return [x + width / 2, y + height / 2];
+  };
+  const apart = () => [...map.querySelectorAll("text.letter")].map((letter) =>
+    Math.hypot(...middle(letter).map((one, axis) =>
+      one - middle(letter.previousElementSibling)[axis])));
+  const apartBefore = Math.max(...apart());
+  "+++".split("").forEach((key) =>
+    map.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, key })));
+  const strayed = map.classList.contains("zoomed") ? Math.max(...apart()) - apartBefore : -1;
   const choices = [...document.querySelectorAll(".by-k input")];
   const drawnAt = () => [...document.querySelectorAll(".at-k")].flatMap(
     (one, place) => getComputedStyle(one).display === "block" ? [place] : []);
@@ -74,7 +86,7 @@ addEventListener("load", () => {
   const leaf = document.querySelector(".bubble").textContent;
   const names = strips.querySelectorAll(":scope > text").length;
   document.body.dataset.probe = JSON.stringify({
-    hint, mapsShown, leaf, all, enlarged, again, walked, names,
+    hint, strayed, mapsShown, leaf, all, enlarged, again, walked, names,
     opened: dialog.open, parameters: dialog.querySelectorAll("dt").length,
     replay: dialog.querySelector(".replay").textContent,
     ...seen, fastest, found: rows(),
@@ -121,6 +133,7 @@ def test_a_browser_shows_every_figure_and_complains_about_nothing(
     assert seen["again"]
     assert re.fullmatch(r"trial \d+: .*", seen["walked"])
     assert seen["names"] > 2
+    assert abs(seen["strayed"]) < 0.5  # pixels, of the letters from their marks
     assert seen["mapsShown"] == [True, True]
     assert seen["leaf"]
 

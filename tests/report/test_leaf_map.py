@@ -86,7 +86,7 @@ def test_letters_do_not_hide_each_other() -> None:
     upper = Split("m", 88, Leaf(0, KNOWN), Leaf(1, KNOWN))
     page = drawn(Split("m", 64, Leaf(0, KNOWN), Split("m", 76, Leaf(1, KNOWN), upper)), (64,))
 
-    letters = re.findall(r'x="([\d.]+)" y="([\d.]+)"[^>]* class="letter k[01]">', page)
+    letters = re.findall(r'x="([\d.]+)" y="([\d.]+)"[^>]* class="letter k[01]"', page)
     assert len(letters) == 3  # one of the two narrow leaves has none
     places = [(float(x), float(y)) for x, y in letters]
     assert all(math.dist(*two) >= 14 for two in combinations(places, 2))
