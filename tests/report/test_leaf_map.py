@@ -10,6 +10,7 @@ import pytest
 from mltune.problem import Precision, gemm, problem_of_size
 from mltune.report.content import Selection
 from mltune.report.leaf_map import CELLS, MOST_K, leaf_map
+from mltune.report.plot import BOTTOM, LEFT, RIGHT, TOP, WIDTH
 from mltune.selector import (
     Leaf,
     LeafLoss,
@@ -55,7 +56,8 @@ def test_every_k_has_a_choice_and_a_picture_in_words() -> None:
     page = drawn(BY_M)
 
     assert page.count('type="radio"') == page.count('class="at-k"') == 2
-    assert page.count('checked="checked"') == 1
+    assert re.findall(r'id="([\w-]+)" checked', page) == ["map-k-0"]
+    assert re.findall(r'for="([\w-]+)">(\d+)<', page) == [("map-k-0", "64"), ("map-k-1", "128")]
     assert "<title>Kernels over M and N at K = 128</title>" in page
     assert "K = 64, 3 sizes measured: A " in page
 
@@ -80,6 +82,20 @@ def test_a_leaf_of_two_kernels_has_both_colours_and_one_outline() -> None:
     assert first + second == CELLS**2
     assert min(first, second) > 0
     assert paths(page, "outline") == ["", ""]
+
+
+def test_the_map_fills_its_frame_and_a_letter_is_in_the_middle_of_its_leaf() -> None:
+    page = drawn(Leaf(0, KNOWN), (64,))
+
+    left, floor, wide, high = map(
+        float, re.findall(r"translate\(([\d.]+) ([\d.]+)\) scale\(([\d.]+) -([\d.]+)\)", page)[0]
+    )
+    assert (left, floor) == (LEFT, 400 - BOTTOM)
+    assert left + wide * CELLS == pytest.approx(WIDTH - RIGHT, abs=0.1)
+    assert floor - high * CELLS == pytest.approx(TOP, abs=0.1)
+    x, y = map(float, re.findall(r'data-beside="([\d.]+) ([\d.]+)"', page)[0])
+    assert x == pytest.approx(left + wide * CELLS / 2, abs=wide)
+    assert y == pytest.approx(floor - high * CELLS / 2, abs=high)
 
 
 def test_letters_do_not_hide_each_other() -> None:
