@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mltune.counted import counted
 from mltune.report.axis import Axis
 from mltune.report.content import Against
 from mltune.report.markup import Markup, tag
@@ -18,7 +19,7 @@ def against_section(other: Against | None) -> tuple[Markup, ...]:
     ahead = sum(ratio >= 1 for ratio in other.ratios)
     words = (
         f"{other.words}. Best speed here / there: {other.speed:.3g} in the geometric "
-        f"mean of {len(other.pairs)} sizes that both have, {min(other.ratios):.3g} to "
+        f"mean of {counted(len(other.pairs), 'size')} that both have, {min(other.ratios):.3g} to "
         f"{max(other.ratios):.3g}; at least 1 on {ahead}. The runs were not timed in turns."
     )
     shown = figure("against", "By size", "A dot is a size; above the line it is faster here.",

@@ -248,4 +248,5 @@ def _summary(cells: Sequence[Sequence[_Cell]], k: int, measured: int) -> str:
     if not leaves:
         return words
     blind = sum(cell.is_blind for cell in flat) / len(flat)
-    return f"{words} {len(leaves)} leaves; {percent(blind)} has no measured size."
+    number = "1 leaf" if len(leaves) == 1 else f"{len(leaves)} leaves"
+    return f"{words} {number}; {percent(blind)} has no measured size."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from mltune.counted import counted
 from mltune.report.axis import Axis
 from mltune.report.content import Selection
 from mltune.report.markup import Markup, tag
@@ -55,7 +56,9 @@ def portfolio_curve(curve: Sequence[tuple[int, float]]) -> Markup:
         "Kernels against loss",
         plot.line(points, "strong"),
         plot.dots(
-            points, "big", [f"{count} kernels: {percent(loss)} lost" for count, loss in curve]
+            points,
+            "big",
+            [f"{counted(count, 'kernel')}: {percent(loss)} lost" for count, loss in curve],
         ),
     )
 

@@ -123,6 +123,7 @@ def test_a_leaf_without_a_measurement_is_hatched_and_said() -> None:
     assert "has no measured size" in page
     assert "no size measured; expected 0.970" in page
     assert paths(drawn(Leaf(0, KNOWN)), "blind") == ["", ""]
+    assert "1 leaf; 0 % has no measured size" in drawn(Leaf(0, KNOWN))
 
 
 @pytest.mark.parametrize("count", [1, MOST_K, 40])
