@@ -14,7 +14,7 @@ WIDTH = 440
 
 LEFT, RIGHT, TOP, BOTTOM = 70, 12, 12, 44
 
-_CHARACTER = 7.5
+CHARACTER = 7.5
 """An upper bound of a digit's width, in units."""
 
 
@@ -83,7 +83,7 @@ class Plot:
         for tick in self.x.ticks():
             place, words = self.px(tick), self.x.write(tick)
             grid.append(tag("line", x1=place, x2=place, y1=TOP, y2=floor, class_="grid"))
-            half = len(words) * _CHARACTER / 2
+            half = len(words) * CHARACTER / 2
             middle = min(place, self.width - half)
             if middle - half >= taken:  # otherwise it would overlap its neighbour
                 grid.append(text(middle, floor + 17, words, anchor="middle"))

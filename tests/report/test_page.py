@@ -171,10 +171,15 @@ def test_the_first_question_of_a_tree_is_in_view_at_the_top() -> None:
     deep = Split("n", 2, Leaf(0), Split("n", 3, Leaf(1), Split("n", 4, Leaf(0), Leaf(1))))
 
     page = draw_tree(Split("m", 64, Leaf(0), deep))
+    wide = draw_tree(Split("waves_128x128_132", 12345, Leaf(0), deep))
 
     height = {words: float(y) for y, words in re.findall(r' y="([\d.]+)"[^>]*>([^<]+)<', page)}
     assert height["m ≤ 64"] == 29
     assert height["m ≤ 64"] < height["n ≤ 2"] < height["n ≤ 3"] < height["n ≤ 4"]
+    widths = [
+        set(map(int, re.findall(r'width="(\d+)"[^>]*question', each))) for each in (page, wide)
+    ]
+    assert widths == [{112}, {195}]  # the longest question fits
 
 
 def test_a_run_of_failures_shows_their_kinds_and_messages(make_run: MakeRun) -> None:
