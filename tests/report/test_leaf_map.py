@@ -25,17 +25,28 @@ from mltune.space.config import Config
 
 CONTRACTION = gemm(Precision.SINGLE)
 KNOWN, BLIND = LeafLoss(sizes=3, geomean=0.98, worst=0.9), LeafLoss(sizes=0, expected=0.97)
+FORMULA = TimeFormula(rows=8, columns=8, depth=8, launch=10**9, tile=0, step=0, tile_step=0)
+FORMULAS = (FORMULA, replace(FORMULA, launch=0, tile=10**7))
 BY_M = Split("m", 64, Leaf(0, KNOWN), Leaf(1, BLIND))
 
 
 def drawn(
-    tree: Tree, ks: tuple[int, ...] = (64, 128), teacher: tuple[TimeFormula, ...] = ()
+    tree: Tree,
+    ks: tuple[int, ...] = (64, 128),
+    teacher: tuple[TimeFormula, ...] = (),
+    formulas: tuple[TimeFormula, ...] = (),
 ) -> str:
     kernels = tuple(
         PortfolioKernel(name=name, family="none", config=Config.of({}), source_hash="")
         for name in ("first", "second")
     )
-    selector = Selector(contraction=CONTRACTION, portfolio=kernels, tree=tree, teacher=teacher)
+    selector = Selector(
+        contraction=CONTRACTION,
+        portfolio=kernels,
+        tree=tree,
+        teacher=teacher,
+        formulas=formulas,
+    )
     selection = Selection(selector=selector, portfolio_curve=(), sizes=(), losses=())
     problems = [problem_of_size(CONTRACTION, (m, n, k)) for m, n in SIZES for k in ks]
     return leaf_map(selection, problems)
@@ -72,11 +83,18 @@ def test_kernels_cover_the_map_and_leaves_are_outlined() -> None:
     assert paths(drawn(Leaf(0, KNOWN)), "outline") == ["", ""]
 
 
-def test_a_leaf_of_two_kernels_has_both_colours_and_one_outline() -> None:
-    formula = TimeFormula(rows=8, columns=8, depth=8, launch=10**9, tile=0, step=0, tile_step=0)
-    teacher = (formula, replace(formula, launch=0, tile=10**7))
+def test_of_formulas_the_borders_between_kernels_are_outlined_and_no_leaf_is_said() -> None:
+    page = drawn(Leaf(0), (64,), formulas=FORMULAS)
 
-    page = drawn(Leaf(0, KNOWN, Rival(1, 2047)), teacher=teacher)
+    first, second = area(paths(page, "area k0")[0]), area(paths(page, "area k1")[0])
+    assert first + second == CELLS**2
+    assert min(first, second) > 0
+    assert paths(page, "outline")[0] != ""
+    assert " of the area.</p>" in page
+
+
+def test_a_leaf_of_two_kernels_has_both_colours_and_one_outline() -> None:
+    page = drawn(Leaf(0, KNOWN, Rival(1, 2047)), teacher=FORMULAS)
 
     first, second = area(paths(page, "area k0")[0]), area(paths(page, "area k1")[0])
     assert first + second == CELLS**2
