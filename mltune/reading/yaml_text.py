@@ -67,6 +67,9 @@ def parse_yaml(text: str) -> Node | None:
         raise YamlError(mark.line + 1 if mark else 0, reason) from error
     except yaml.YAMLError as error:
         raise YamlError(0, str(error).splitlines()[0]) from error
+    except UnicodeEncodeError as error:  # half of a pair, which only an escape in JSON can hold
+        line = text.count("\n", 0, error.start) + 1
+        raise YamlError(line, "half of a surrogate pair, which is no character") from error
     except RecursionError as error:
         raise YamlError(0, "nested too deeply") from error
 

@@ -168,6 +168,10 @@ def test_a_kernel_whose_name_is_a_number_is_a_family_too() -> None:
         (foreign(TuningParameters=[{"Name": "x", "Values": "3"}]), "'Values' must be a list"),
         (foreign(TuningParameters=[{"Name": "x", "Values": "[1, a]"}]), "all numbers or all"),
         (foreign(TuningParameters=[{"Name": "min", "Values": "[1]"}]), r"t1.json:\d+: parameter"),
+        (
+            foreign(TuningParameters=[{"Name": "x", "Values": "['\ud800']"}]),
+            "not YAML: .* character",
+        ),
     ],
 )
 def test_what_is_no_t1_is_one_line(text: str, words: str) -> None:
