@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mltune.report.axis import Axis
 from mltune.report.experiments import Experiment
 from mltune.report.markup import Markup, join, tag
-from mltune.report.plot import picture, shortened, text
+from mltune.report.plot import CHARACTER, picture, shortened, text
 from mltune.report.speed import kernel_class
 
 _COLOURS = ("#0063a3", "#e69f00", "#2fb58c", "#b34700", "#d98cb3", "#5b3f94", "#8ccdf5", "#f0e442")
@@ -41,12 +41,14 @@ def standalone(experiments: Sequence[Experiment], title: str) -> str:
         for number, name in enumerate(series)
     ]
     head = 36 + 18 * len(series)
+    room = _WIDTH - 24
+    squeezed = room if len(title) * CHARACTER > room else None  # a title that would be cut off
     return tag(
         "svg",
         tag("title", title),
         tag("style", Markup(_STYLE)),
         tag("rect", width="100%", height="100%", class_="paper"),
-        text(12, 20, title),
+        tag("text", title, x=12, y=20, lengthAdjust="spacingAndGlyphs", textLength=squeezed),
         *names,
         tag("g", drawn, transform=f"translate(0 {head})"),
         xmlns="http://www.w3.org/2000/svg",

@@ -74,3 +74,12 @@ def test_every_experiment_has_a_bar_or_says_why_not(
     coloured = set(re.findall(r'class="(k\w+)"', drawn))
     assert coloured <= set(re.findall(r"\.(k\w+) \{ fill:", drawn))
     assert bars(found).count("<path") == len(found) - 1
+
+
+def test_a_title_that_is_wider_than_the_picture_is_squeezed(shipped: Shipped) -> None:
+    found = experiments(rows(shipped))
+
+    assert 'textLength="416">sgemm_nn on pthread-' in standalone(
+        found, "sgemm_nn on pthread-Intel(R) Xeon(R) Platinum 8358 CPU @ 2.60GHz, 2026-11-21"
+    )
+    assert "textLength" not in standalone(found, "sgemm_nn on NVIDIA H200, 2026-11-21")
