@@ -82,14 +82,15 @@ def _some(values: Sequence[int]) -> list[int]:
     if len(known) <= MOST_K:
         return known
     low, high = math.log(known[0]), math.log(known[-1])
-    wanted = [low + (high - low) * step / (MOST_K - 1) for step in range(MOST_K)]
+    wanted = [low + (high - low) * step / (MOST_K - 1) for step in range(1, MOST_K - 1)]
     common = Counter(values)
 
     def distance(value: int, wish: float) -> tuple[float, int]:
         """Return the distance in logs, reduced for round numbers that many sizes have."""
         return abs(math.log(value) - wish) - 0.1 * math.log(common[value]), value
 
-    return sorted({min(known, key=lambda value, w=wish: distance(value, w)) for wish in wanted})  # type: ignore[misc]
+    inner = (min(known, key=lambda value, w=wish: distance(value, w)) for wish in wanted)  # type: ignore[misc]
+    return sorted({known[0], *inner, known[-1]})
 
 
 def _extent(axis: Axis, place: int) -> int:

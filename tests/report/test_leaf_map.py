@@ -144,6 +144,17 @@ def test_a_leaf_without_a_measurement_is_hatched_and_said() -> None:
     assert "1 leaf; 0 % has no measured size" in drawn(Leaf(0, KNOWN))
 
 
+def test_of_many_k_the_common_ones_and_both_ends_are_drawn() -> None:
+    rare, common = [8, 30, *(2**power for power in range(6, 14)), 9000], [9, 31, 8999]
+
+    page = drawn(BY_M, (*rare, *common * 20))
+
+    shown = list(map(int, re.findall(r'id="map-k-\d+"[^>]*/><label[^>]*>(\d+)<', page)))
+    assert (shown[0], shown[-1], len(shown)) == (8, 9000, MOST_K)
+    assert 31 in shown
+    assert 30 not in shown
+
+
 @pytest.mark.parametrize("count", [1, MOST_K, 40])
 def test_so_many_k_are_drawn_at_most(count: int) -> None:
     ks = tuple(8 * step for step in range(1, count + 1))
