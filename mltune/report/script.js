@@ -108,7 +108,8 @@
     else if (event.target === dialog) dialog.close();
   });
 
-  // The page of a running search is loaded anew, unless somebody reads a kernel.
+  // The page of a running search is loaded anew, unless somebody reads a kernel or a picture.
   const seconds = Number(document.body.dataset.refresh);
-  if (seconds) setInterval(() => dialog.open || search.value || location.reload(), 1000 * seconds);
+  const isRead = () => dialog.open || search.value || document.querySelector(".zoomed");
+  if (seconds) setInterval(() => isRead() || location.reload(), 1000 * seconds);
 })();

@@ -149,6 +149,22 @@ def test_the_page_as_it_is_runs_its_script_without_complaint(
     assert "CONSOLE" not in said.stderr
 
 
+@pytest.mark.long
+def test_the_page_of_a_running_search_is_kept_while_a_picture_is_enlarged(
+    shipped_page: Path, tmp_path: Path
+) -> None:
+    probe = """addEventListener("load", () => document.querySelector("svg.plot").dispatchEvent(
+      new KeyboardEvent("keydown", { bubbles: true, key: "+" })));"""
+    page = re.sub(r'<meta http-equiv="[^>]*>', "", shipped_page.read_text())
+    page = page.replace("<body", '<body data-refresh="1"')
+    live = tmp_path / "live.html"
+    live.write_text(page.replace("</body>", f"<script>{probe}</script></body>"))
+
+    said = browse(live, tmp_path, 1280)  # a page that is loaded anew comes to no end
+
+    assert 'class="plot zoomed"' in said.stdout
+
+
 def browse(page: Path, folder: Path, width: int) -> subprocess.CompletedProcess[str]:
     assert BROWSER is not None
     return subprocess.run(
