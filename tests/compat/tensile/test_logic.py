@@ -117,18 +117,31 @@ def test_what_is_written_reads_back_to_the_same_kernel(more: dict[str, int | str
     assert source(back.configs[0]) == source(config)
 
 
-@pytest.mark.parametrize("name", ["sgemm_nn_batched", "zgemm_ct", "dgemm_tn", "hgemm_nn"])
-def test_every_column_major_gemm_can_be_written(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("sgemm_nn_batched", 0), ("dgemm_tn", 1), ("cgemm_nc", 2), ("zgemm_ct", 3), ("hgemm_nn", 4)],
+)
+def test_every_column_major_gemm_can_be_written(name: str, number: int) -> None:
     contraction = parse_problem_type(name)
     batch = (3,) if "batched" in name else ()
     text = logic_text(contraction, [((8, 4, 2, *batch), Config.of(WIDE), 1.0)], "a card")
 
     assert parse_logic(text, "logic.yaml").contraction == contraction
+    assert f'"DataType": {number}, ' in text  # Tensile's number
+    assert '"UseBeta": true' in text
 
 
-def test_other_problem_types_are_refused() -> None:
-    with pytest.raises(UsageError, match="sgemm_nn_row is no column-major GEMM"):
-        logic_text(parse_problem_type("sgemm_nn_row"), [((1, 1, 1), Config.of(WIDE), 1.0)], "x")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("sgemm_nn_row", "is no column-major GEMM"),
+        ("Cijk_Aijl_Blk_SB", "is no column-major GEMM"),
+        ("sgemm_nn_bias_m_relu", "has an epilogue"),
+    ],
+)
+def test_other_problem_types_are_refused(name: str, words: str) -> None:
+    with pytest.raises(UsageError, match=f"library logic: {name} {words}"):
+        logic_text(parse_problem_type(name), [((1, 1, 1), Config.of(WIDE), 1.0)], "x")
 
 
 @pytest.mark.parametrize(
