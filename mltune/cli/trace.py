@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mltune.cli.output import Cell, conclude, print_table, short_number
+from mltune.cli.output import Cell, conclude, number_text, print_table, short_number
 from mltune.counted import counted
 
 if TYPE_CHECKING:
@@ -83,7 +83,11 @@ def _print(result: TraceResult) -> None:
             print(f"and {len(calls) - _MOST_ROWS} more: {result.output}")
         total = sum(each.size.count for each in calls)
         took = result.call_seconds
-        of = "" if took is None else f", {took:.3g} s of the program's {result.seconds:.3g} s"
+        of = (
+            ""
+            if took is None
+            else f", {number_text(took)} s of the program's {number_text(result.seconds)} s"
+        )
         print(
             f"{counted(total, 'call')} of {counted(len(calls), 'size')}"
             f"{' and types' * (len(calls) != 1)}{of}"

@@ -78,8 +78,10 @@ def left_lines(result: TuneResult) -> tuple[str, ...]:
 
 
 def seconds_text(seconds: float) -> str:
-    """Write a time with three digits and a unit."""
+    """Write a time with three digits, or all of its seconds, and a unit."""
     size = abs(seconds)
+    if size >= 999.5:
+        return f"{seconds:,.0f} s"
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
         if size * factor >= 0.9995 or unit == "us":
             return f"{seconds * factor:.3g} {unit}"

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mltune.problem import problem_type_name
+from mltune.problem import Size, gemm, problem_type_name
 from mltune.problem.call_file import read_calls
+from mltune.problem.calls import Calls
+from mltune.problem.precision import Precision
 from mltune.trace import library
+from mltune.trace.table import Seen
+from mltune.workflow.trace import TraceResult
 from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
@@ -56,6 +60,24 @@ found = np.empty(1024, np.float32)
 cl.enqueue_copy(queue, found, c)
 assert (found[:512] == 8).all()
 """
+
+
+def test_the_time_of_a_long_program_has_no_exponent(
+    mltune: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = Calls(contraction=gemm(Precision.SINGLE), size=Size((8, 8, 8), 2), seconds=1234.0)
+    found = TraceResult(
+        program=("x",),
+        output=Path("calls.csv"),
+        program_code=0,
+        seconds=43210.0,
+        seen=Seen((calls,), processes=1, lost=0, skipped=0),
+    )
+    monkeypatch.setattr("mltune.workflow.trace.trace", lambda options: found)
+
+    done = mltune("trace", "--", "x")
+
+    assert "2 calls of 1 size, 1,234 s of the program's 43,210 s" in done.out
 
 
 def program(folder: Path, text: str) -> tuple[str, str]:

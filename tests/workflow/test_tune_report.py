@@ -9,7 +9,7 @@ from mltune.problem import Size, gemm
 from mltune.problem.precision import Precision
 from mltune.workflow.program_gain import Against, Compared
 from mltune.workflow.tune_plan import Part
-from mltune.workflow.tune_report import gain_lines, program_lines, report_text
+from mltune.workflow.tune_report import gain_lines, program_lines, report_text, seconds_text
 from mltune.workflow.tune_result import TuneResult
 from mltune.workflow.tune_state import Searched, TuneState
 from tests.devices import CPU
@@ -52,6 +52,14 @@ def test_the_programs_own_time_stands_beside_that_of_the_tuned_kernels() -> None
 
 def test_an_unknown_time_of_the_program_is_not_mentioned() -> None:
     assert program_lines(_result(replace(PART, seconds=()))) == ()
+
+
+def test_times_have_three_digits_and_never_an_exponent() -> None:
+    times = (2e-7, 12e-6, 0.0034, 1.0, 59.94, 999.6, 4321.0)
+
+    assert [seconds_text(each) for each in times] == [
+        "0.2 us", "12 us", "3.4 ms", "1 s", "59.9 s", "1,000 s", "4,321 s",
+    ]  # fmt: skip
 
 
 def test_a_loss_is_called_one() -> None:
