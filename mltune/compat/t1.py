@@ -20,6 +20,8 @@ from mltune.space.yaml_document import Item, parse_document
 SECTION = "ConfigurationSpace"
 """The member that identifies a T1 file."""
 
+_OWN = OUTSIDE_NAMES | {"ceil_div"}
+"""The names in expressions that only mltune knows; `min` and `max` are Python's, too."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DIVISION = r"(?<!/)/(?!/)"
 _SPELLINGS = ((r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " not "), (_DIVISION, "//"))
@@ -41,7 +43,7 @@ def to_t1(space: SpaceFile) -> tuple[str, tuple[str, ...]]:
         used = set(_NAME.findall(re.sub(r"\"[^\"]*\"|'[^']*'", "", text)))
         own = [parameter.name for parameter in space.parameters if parameter.name in used]
         conditions.append({"Expression": text, "Parameters": own})
-        if outside := sorted(used & OUTSIDE_NAMES):
+        if outside := sorted(used & _OWN):
             notes.append(
                 f"condition '{rule.name}' uses {', '.join(outside)}, which T1 does not define"
             )

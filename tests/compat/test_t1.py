@@ -47,6 +47,7 @@ derived:
 constraints:
   few: volume <= local_mem_bytes
   own: way != "area" or tile > 2
+  even: ceil_div(max(tile, 3), 2) == 2
 """
 
 
@@ -61,11 +62,15 @@ def test_derived_values_are_written_out_but_words_are_kept() -> None:
     assert section["Conditions"] == [
         {"Expression": "((tile * tile) * tile) <= local_mem_bytes", "Parameters": ["tile"]},
         {"Expression": 'way != "area" or tile > 2', "Parameters": ["tile", "way"]},
+        {"Expression": "ceil_div(max(tile, 3), 2) == 2", "Parameters": ["tile"]},
     ]
-    assert notes == ("condition 'few' uses local_mem_bytes, which T1 does not define",)
+    assert notes == (
+        "condition 'few' uses local_mem_bytes, which T1 does not define",
+        "condition 'even' uses ceil_div, which T1 does not define",
+    )
     back, _ = from_t1(text, "t1.json")
     names = [rule.name for rule in parse_space(back, "back.yaml").constraints]
-    assert names == ["condition_1", "condition_2"]
+    assert names == ["condition_1", "condition_2", "condition_3"]
 
 
 @pytest.mark.parametrize(
