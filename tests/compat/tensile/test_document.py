@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -9,10 +10,13 @@ from mltune.compat.tensile.plan import plan
 from mltune.compat.tensile.problem_type import read_problem_type
 from mltune.compat.tensile.space_text import space_text
 from mltune.errors import UsageError
-from mltune.problem import problem_type_name
+from mltune.problem import Size, problem_type_name
 from mltune.resources import data_folder
 from mltune.space.load import parse_space
 from mltune.space.yaml_document import parse_document
+
+if TYPE_CHECKING:
+    from tests.compat.tensile.conftest import OneGroup
 
 FILES = sorted((data_folder("spaces") / "protocols").glob("*.yaml"))
 
@@ -193,3 +197,16 @@ def test_a_join_needs_sizes_to_compare_on() -> None:
 
     with pytest.raises(UsageError, match="no ProblemSizes before it"):
         parse_protocol(text, "t.yaml")
+
+
+def test_sizes_on_which_kernels_are_only_joined_are_sizes_of_the_steps(
+    one_group: OneGroup,
+) -> None:
+    sizes = """
+BenchmarkForkParameters:
+  - ProblemSizes:
+    - Exact: [32, 16, 8]
+"""
+
+    assert one_group(f"{sizes}JoinParameters: [MacroTile]").step_sizes == (Size((32, 16, 8)),)
+    assert one_group(sizes).step_sizes == ()
