@@ -14,7 +14,8 @@ from mltune.report.plot import WIDTH, Plot, picture, shortened, text
 from mltune.space.config import Value
 
 _LONGEST = 28
-"""Characters that fit below a small picture."""
+"""Digits that fit below a small picture."""
+_LONGEST_NAME = 42
 
 
 def small_multiples(trials: Sequence[TrialPoint], order: Sequence[str]) -> Markup:
@@ -39,7 +40,7 @@ def importance_bars(importance: Sequence[tuple[str, float]]) -> Markup:
         y = 4 + index * height
         wide = axis.place(max(value, 0.0)) * (WIDTH - left - 56)
         parts += [
-            text(left - 8, y + 15, name, anchor="end"),
+            text(left - 8, y + 15, shortened(name, 24), anchor="end"),
             tag("rect", x=left, y=y + 3, width=max(wide, 1.0), height=height - 8, class_="bar"),
             text(left + wide + 6, y + 15, number(round(value, 3))),
         ]
@@ -58,7 +59,8 @@ def _one(trials: Sequence[TrialPoint], name: str) -> Markup:
     names = [shortened(each, most) if isinstance(each, str) else str(each) for each in values]
     plot = Plot(
         x=Axis(
-            label=name, low=-0.6, high=len(values) - 0.4, at=tuple(map(float, range(len(values)))),
+            label=shortened(name, _LONGEST_NAME), low=-0.6, high=len(values) - 0.4,
+            at=tuple(map(float, range(len(values)))),
             write=lambda place: names[round(place)],
         ),
         y=Axis.around("GFLOP/s", [trial.gflops or 0.0 for trial in trials]),

@@ -17,6 +17,9 @@ LEFT, RIGHT, TOP, BOTTOM = 70, 12, 12, 44
 CHARACTER = 7.5
 """An upper bound of a digit's width, in units."""
 
+_LETTER = 6.9
+"""The mean width of letters."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
@@ -98,8 +101,10 @@ class Plot:
 
     def _labels(self, floor: int, end: int) -> tuple[Markup, Markup]:
         centre = (TOP + floor) / 2
+        # A long label would be cut off at the right end, where there is less room.
+        middle = min((self.left + end) / 2, self.width - len(self.x.label) * _LETTER / 2)
         return (
-            text((self.left + end) / 2, self.height - 6, self.x.label, anchor="middle"),
+            text(middle, self.height - 6, self.x.label, anchor="middle"),
             tag(
                 "text", self.y.label, x=13, y=centre, text_anchor="middle",
                 transform=f"rotate(-90 13 {centre:.0f})",

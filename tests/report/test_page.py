@@ -14,7 +14,7 @@ from mltune.errors import UsageError
 from mltune.measurement import Measurement, Status
 from mltune.problem import problem_of_size
 from mltune.report.content import TrialPoint
-from mltune.report.parameters import small_multiples
+from mltune.report.parameters import importance_bars, small_multiples
 from mltune.report.plot import LEFT, RIGHT, WIDTH
 from mltune.report.speed import by_speed, size_map
 from mltune.report.tree import draw_tree
@@ -165,6 +165,19 @@ def test_a_long_word_below_a_picture_of_a_parameter_is_shortened() -> None:
 
     assert ticks[:4] == ["multiple", "…e_kernel", "single", "way"]
     assert ticks[4:] == ["1000", "10000", "100000", "tile"]
+
+
+def test_a_long_name_of_a_parameter_is_in_its_picture() -> None:
+    name = "global_split_u_summation_assignment_round_robin"
+    trials = [TrialPoint(one, Config.of({name: one, "x": one}), 1.0, Status.OK) for one in (0, 1)]
+
+    page = small_multiples(trials, (name,))
+
+    place = {words: float(x) for x, words in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)<', page)}
+    assert place["x"] == 179  # the middle of the axis
+    shown = f"…{name[-41:]}"
+    assert place[shown] == pytest.approx(155, abs=1)  # about that of the picture
+    assert f">…{name[-23:]}<" in importance_bars([(name, 0.1)])
 
 
 def test_the_first_question_of_a_tree_is_in_view_at_the_top() -> None:
