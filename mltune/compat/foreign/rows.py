@@ -90,6 +90,8 @@ def _complaint(row: Row, names: Sequence[str]) -> str:
     if row.values.keys() != set(names):
         return "its parameters are not those of the first row"
     for name, value in row.values.items():
+        if not name.isprintable():
+            return f"parameter {name!r:.80} has characters that no file can show"
         if not isinstance(value, _PLAIN):
             return f"parameter '{name:.80}' must be a number or a word, got {value!r:.80}"
         if isinstance(value, int) and abs(value) >= 10**_MOST_DIGITS:

@@ -72,6 +72,8 @@ def test_rows_that_are_unlike_the_first_are_left_out_and_counted() -> None:
     assert to_points([first])[1] == ""
     with pytest.raises(UsageError, match=r"no usable row \(a:0: 'time' is missing\)"):
         to_points(["a:0: 'time' is missing"])
+    with pytest.raises(UsageError, match=r"parameter 'x\\ud800' has characters that no file"):
+        to_points([Row("a:8", {"x\ud800": 1}, 1.0, Status.OK)])
 
 
 @pytest.mark.parametrize(
