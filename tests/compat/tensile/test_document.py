@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mltune.compat.tensile import parse_protocol
+from mltune.compat.tensile.complete import complete
 from mltune.compat.tensile.plan import plan
 from mltune.compat.tensile.problem_type import read_problem_type
-from mltune.compat.tensile.space_text import space_text
+from mltune.compat.tensile.space_text import space_of_configs, space_text
 from mltune.errors import UsageError
 from mltune.problem import Size, problem_type_name
 from mltune.resources import data_folder
+from mltune.space.config import Config
 from mltune.space.load import parse_space
+from mltune.space.names import OUTSIDE_NAMES
 from mltune.space.yaml_document import parse_document
 
 if TYPE_CHECKING:
@@ -109,6 +112,22 @@ def test_a_space_has_the_name_of_its_file_whatever_that_is(name: str) -> None:
     (first, _) = parse_protocol(GROUPS, f"{name}.yaml").problems
 
     assert parse_space(space_text(name, first.groups), f"{name}.yaml").name == name
+
+
+def test_a_space_counts_both_buffers_and_the_padding_of_both_operands() -> None:
+    config = {**complete({}), "local_buffers": 2, "local_pad_b": 0}  # tiles of 64 x 64, 16 deep
+    padded, single = {**config, "local_pad_b": 4}, {**config, "local_buffers": 1}
+    configs = [Config.of(each) for each in (config, padded, single)]
+    space = parse_space(space_of_configs("x", configs), "x.yaml")
+
+    def fitting(local_mem_bytes: int) -> list[bool]:
+        limits = {**dict.fromkeys(OUTSIDE_NAMES, 1024), "bytes": 4}
+        bound = space.bind({**limits, "local_mem_bytes": local_mem_bytes})
+        return [each in bound for each in configs]
+
+    assert fitting(2 * (64 + 64) * 16 * 4) == [True, False, True]
+    assert fitting(2 * (64 + 64 + 4) * 16 * 4) == [True, True, True]
+    assert fitting((64 + 64) * 16 * 4) == [False, False, True]
 
 
 def test_settings_that_change_nothing_are_told_and_samples_are_taken() -> None:
