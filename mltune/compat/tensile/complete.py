@@ -115,7 +115,12 @@ def possible_values(choices: Iterable[Choice]) -> dict[str, tuple[Value, ...]]:
     for name, more in derived.items():
         if name in found:
             found[name] = (found[name] | more) - {AUTOMATIC}
-    return {name: tuple(sorted(found[name], key=str)) for name in TILED.by_name if name in found}
+    return {name: in_order(found[name]) for name in TILED.by_name if name in found}
+
+
+def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Sort the values of a parameter: numbers by size, then words."""
+    return tuple(sorted(values, key=lambda value: (isinstance(value, str), value)))
 
 
 def _number(values: Mapping[str, Value], name: str, default: int = 1) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from mltune.compat.tensile.complete import possible_values
+from mltune.compat.tensile.complete import in_order, possible_values
 from mltune.compat.tensile.protocol import Group
 from mltune.space.config import Config, Value
 
@@ -41,7 +41,7 @@ def space_of_configs(name: str, configs: Sequence[Config]) -> str:
     return _text(
         name,
         {
-            parameter: tuple(sorted({config[parameter] for config in configs}, key=str))
+            parameter: in_order({config[parameter] for config in configs})
             for parameter in configs[0]
         },
     )

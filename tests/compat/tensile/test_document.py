@@ -114,6 +114,14 @@ def test_a_space_has_the_name_of_its_file_whatever_that_is(name: str) -> None:
     assert parse_space(space_text(name, first.groups), f"{name}.yaml").name == name
 
 
+def test_the_values_of_a_space_are_in_order() -> None:
+    (first, _) = parse_protocol(GROUPS.replace("[0, 4]", "[12, 0, 4]"), "t.yaml").problems
+    configs = [complete({"depth_u": depth}) for depth in (16, 32, 8)]
+
+    assert "  local_pad_b: {values: [0, 4, 12]}\n" in space_text("x", first.groups)
+    assert "  depth_u: {values: [8, 16, 32]}\n" in space_of_configs("x", configs)
+
+
 def test_a_space_counts_both_buffers_and_the_padding_of_both_operands() -> None:
     config = {**complete({}), "local_buffers": 2, "local_pad_b": 0}  # tiles of 64 x 64, 16 deep
     padded, single = {**config, "local_pad_b": 4}, {**config, "local_buffers": 1}
