@@ -19,13 +19,18 @@ def test_numbers_are_short() -> None:
     assert [percent(share) for share in (0.0005, 0.001, 0.034, 0.1, 0.5)] == [
         "0.05 %", "0.1 %", "3.4 %", "10 %", "50 %",
     ]  # fmt: skip
-    assert byte_size(49152) == "48 KiB"
+    assert [byte_size(count) for count in (1023, 49152, 5 << 20, 139 << 30)] == [
+        "1,023 B", "48 KiB", "5 MiB", "139 GiB",
+    ]  # fmt: skip
+    assert number(None) == seconds(None) == "\N{EN DASH}"
 
 
 def test_ticks_are_round_and_within_the_ends() -> None:
     assert round_ticks(0, 10) == [0, 2, 4, 6, 8, 10]
     assert round_ticks(93, 101) == [94, 96, 98, 100]
+    assert round_ticks(0, 37) == [0, 10, 20, 30]
     assert log_ticks(0.9, 110) == [1, 2, 5, 10, 20, 50, 100]
+    assert log_ticks(2, 50) == [2, 5, 10, 20, 50]
     assert log_ticks(1, 1000) == [1, 3, 10, 30, 100, 300, 1000]
     assert log_ticks(1, 1e7) == [10.0**power for power in range(8)][::2]
     assert log_ticks(7, 25) == [10, 15, 20, 25]  # 10 alone says nothing about the scale
