@@ -2,6 +2,7 @@
 (() => {
   const NEAR = 12, SMALLEST = 0.01, HELP = "arrows: from dot to dot; + and -: zoom; 0: all of it; " +
     "Enter: the kernel";
+  const CHARACTER = 7.5; // an upper bound of a digit's width, in units
   const FACTORS = { "+": 0.5, "=": 0.5, "-": 2, 0: Infinity };
 
   // Where everything stands while all of a picture is seen, and which part of it is seen.
@@ -114,10 +115,13 @@
     drawTicks() {
       if (!this.isZoomed()) return void this.ticks.replaceChildren(...this.allTicks);
       const [left, top] = this.low, right = left + this.size[0], floor = top + this.size[1];
+      let taken = 0;
       const across = this.marks("x").flatMap(([share, words]) => {
-        const x = left + share * this.size[0];
-        return [element("line", { x1: x, x2: x, y1: top, y2: floor, class: "grid" }),
-          element("text", { x, y: floor + 17, "text-anchor": "middle" }, words)];
+        const x = left + share * this.size[0], half = words.length * CHARACTER / 2;
+        const line = element("line", { x1: x, x2: x, y1: top, y2: floor, class: "grid" });
+        if (x - half < taken) return [line]; // its words would overlap their neighbour's
+        taken = x + half;
+        return [line, element("text", { x, y: floor + 17, "text-anchor": "middle" }, words)];
       });
       const up = this.marks("y").flatMap(([share, words]) => {
         const y = floor - share * this.size[1];

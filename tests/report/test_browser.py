@@ -75,6 +75,13 @@ addEventListener("load", () => {
   "+++".split("").forEach((key) =>
     map.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, key })));
   const strayed = map.classList.contains("zoomed") ? Math.max(...apart()) - apartBefore : -1;
+  const times = document.querySelector("#figure-calibration svg");
+  times.dataset.axes = JSON.stringify(
+    { ...JSON.parse(times.dataset.axes), x: [1e-6, 1, true, "seconds"] });
+  times.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, key: "+" }));
+  const words = [...times.querySelectorAll(".ticks text[text-anchor=middle]")];
+  const crowded = words.slice(1).filter((tick, place) =>
+    tick.getBoundingClientRect().left < words[place].getBoundingClientRect().right).length;
   const choices = [...document.querySelectorAll(".by-k input")];
   const drawnAt = () => [...document.querySelectorAll(".at-k")].flatMap(
     (one, place) => getComputedStyle(one).display === "block" ? [place] : []);
@@ -86,7 +93,8 @@ addEventListener("load", () => {
   const leaf = document.querySelector(".bubble").textContent;
   const names = strips.querySelectorAll(":scope > text").length;
   document.body.dataset.probe = JSON.stringify({
-    hint, strayed, mapsShown, leaf, all, enlarged, again, walked, names,
+    hint, strayed, crowded, words: words.length, mapsShown,
+    leaf, all, enlarged, again, walked, names,
     opened: dialog.open, parameters: dialog.querySelectorAll("dt").length,
     replay: dialog.querySelector(".replay").textContent,
     ...seen, fastest, found: rows(),
@@ -133,6 +141,8 @@ def test_a_browser_shows_every_figure_and_complains_about_nothing(
     assert seen["again"]
     assert re.fullmatch(r"trial \d+: .*", seen["walked"])
     assert seen["names"] > 2
+    assert seen["words"] > 4
+    assert seen["crowded"] == 0
     assert abs(seen["strayed"]) < 0.5  # pixels, of the letters from their marks
     assert seen["mapsShown"] == [True, True]
     assert seen["leaf"]
