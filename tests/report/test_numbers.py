@@ -40,6 +40,8 @@ def test_ticks_are_round_and_within_the_ends() -> None:
 
 
 def test_extents_have_powers_of_two_as_ticks_and_never_none() -> None:
+    axis = Axis.of_extents("N", [512, 4096])
+    assert (axis.label, axis.log, axis.write(4096.0)) == ("N (log)", True, "4096")
     assert Axis.of_extents("N", [512]).ticks() == (512,)
     assert Axis.of_extents("N", [64, 256]).ticks() == (64, 128, 256)
     assert Axis.of_extents("N", [1, 3000, 200]).ticks() == (1, 4, 16, 64, 256, 1024, 4096)
@@ -58,3 +60,15 @@ def test_an_axis_has_a_place_for_every_value(values: list[float], log: bool) -> 
 def test_the_middle_of_a_log_axis_is_the_geometric_mean_and_a_linear_one_begins_at_zero() -> None:
     assert Axis.around("a", [2.0, 50.0], log=True).place(10.0) == pytest.approx(0.5)
     assert Axis.around("a", [2.0, 50.0]).place(10.0) == pytest.approx(10 / 52.5)
+
+
+def test_an_axis_of_zeros_alone_has_a_length() -> None:
+    assert Axis.around("a", [0.0, 0.0]).place(0.0) == 0
+
+
+def test_the_page_gets_the_ends_of_an_axis_or_the_places_of_its_names() -> None:
+    names = Axis(label="", low=0, high=2, at=(0.0, 1.0), write=lambda place: "ab"[round(place)])
+
+    assert Axis.around("a", [2.0, 50.0], write=seconds).for_script() == [0, 52.5, False, "seconds"]
+    assert names.for_script() == [[0, "a"], [0.5, "b"]]
+    assert Axis(label="", low=0, high=2, at=()).for_script() == []
