@@ -180,6 +180,34 @@ def test_a_long_name_of_a_parameter_is_in_its_picture() -> None:
     assert f">…{name[-23:]}<" in importance_bars([(name, 0.1)])
 
 
+def test_a_tree_and_bars_are_within_their_pictures() -> None:
+    tree = Split("m", 64, Leaf(0), Split("n", 2, Split("k", 3, Leaf(1), Leaf(0)), Leaf(1)))
+
+    for page in (draw_tree(tree), importance_bars([("depth_u", 0.5), ("x", -0.1), ("y", 0.2)])):
+        wide, high = map(int, re.findall(r'viewBox="0 0 (\d+) (\d+)"', page)[0])
+        rects = re.findall(
+            r'<rect x="([-\d.]+)" y="([-\d.]+)" width="([-\d.]+)" height="([-\d.]+)"', page
+        )
+        assert len(rects) == page.count("<rect") >= 3
+        for x, y, across, down in (map(float, each) for each in rects):
+            assert 0 <= x < x + across <= wide
+            assert 0 <= y < y + down <= high
+        words = re.findall(r'<text x="([-\d.]+)" y="([-\d.]+)"', page)
+        assert len(words) == page.count("<text") >= 6
+        assert all(0 <= float(x) <= wide and 0 <= float(y) <= high for x, y in words)
+
+
+def test_a_branch_of_a_tree_ends_at_its_answer() -> None:
+    page = draw_tree(Split("m", 64, Leaf(0), Leaf(1)))
+
+    (_, *leaves) = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)"', page)
+    ends = re.findall(r'<path d="M120 25\.0C134 25\.0 134 [\d.]+ ([\d.]+) ([\d.]+)"', page)
+    assert [(float(x), float(y) - 11) for x, y in ends] == [
+        (float(x), float(y)) for x, y in leaves
+    ]
+    assert re.findall(r">([AB]|m ≤ 64)<", page) == ["m ≤ 64", "A", "B"]
+
+
 def test_the_first_question_of_a_tree_is_in_view_at_the_top() -> None:
     deep = Split("n", 2, Leaf(0), Split("n", 3, Leaf(1), Split("n", 4, Leaf(0), Leaf(1))))
 
