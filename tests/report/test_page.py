@@ -154,6 +154,42 @@ def test_marks_of_several_k_hide_neither_each_other_nor_the_axis(shipped: Shippe
     )
 
 
+def test_a_parameter_that_varied_has_its_trials_as_dots_and_their_median_as_a_bar() -> None:
+    speeds = ((1, 1.0), (1, 2.0), (1, 9.0), (4, 3.0), (4, None))
+    trials = [
+        TrialPoint(number, Config.of({"x": x, "same": 7}), speed, Status.OK)
+        for number, (x, speed) in enumerate(speeds)
+    ]
+
+    page = small_multiples(trials, ())
+
+    assert re.findall("<title>(.*?)</title>", page) == ["Speed by x"]
+    assert re.findall(r'data-hints="([^"]*)"', page) == [
+        "x 1: 1 GFLOP/s\nx 1: 2 GFLOP/s\nx 1: 9 GFLOP/s\nx 4: 3 GFLOP/s"
+    ]
+    ticks = [float(x) for x in re.findall(r'<text x="([\d.]+)" y="183"', page)]
+    dots = [float(x) for x, _ in re.findall(r"M([\d.]+) ([\d.]+)h0", page)]
+    assert [min(ticks, key=lambda tick, x=x: abs(tick - x)) for x in dots] == [  # type: ignore[misc]
+        *[ticks[0]] * 3,
+        ticks[1],
+    ]
+    bars = re.findall(r'<polyline points="([\d.]+),([\d.]+) ([\d.]+),([\d.]+)"', page)
+    middles = [((float(x) + float(to)) / 2, float(y)) for x, y, to, _ in bars]
+    assert [x for x, _ in middles] == pytest.approx(ticks, abs=0.1)
+    assert [y for _, y in middles] == pytest.approx(
+        [166 - 154 * m / 9.45 for m in (2, 3)], abs=0.1
+    )
+
+
+def test_the_bars_of_importance_are_as_long_as_it_is() -> None:
+    page = importance_bars([("depth_u", 0.4), ("y", 0.2), ("x", -0.1)])
+
+    wide = [float(each) for each in re.findall(r'width="([\d.]+)" height', page)]
+    assert wide[0] == pytest.approx(2 * wide[1], abs=0.1)
+    assert wide[2] == 1
+    assert re.findall(r">([^<>]+)</text>", page)[1::2] == ["0.4", "0.2", "-0.1"]
+
+
 def test_a_long_word_below_a_picture_of_a_parameter_is_shortened() -> None:
     words = ("multiple", "multiple_single_kernel", "single")
     trials = [
