@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mltune.errors import UsageError
-from mltune.problem.contraction import Contraction
+from mltune.problem.contraction import LETTERS, Contraction
 from mltune.problem.gemm import problem_type_name
 
 Scalar = float | complex
@@ -46,9 +46,10 @@ class Problem:
 
     def __post_init__(self) -> None:
         if len(self.sizes) != self.contraction.num_indices:
+            taken = "x".join(LETTERS[: self.contraction.num_indices])
             raise UsageError(
-                f"problem: {problem_type_name(self.contraction)} has "
-                f"{self.contraction.num_indices} sizes, got {len(self.sizes)}"
+                f"problem: {problem_type_name(self.contraction)}, {self.contraction.einsum()}, "
+                f"takes {taken}, got {'x'.join(map(str, self.sizes))}"
             )
         if min(self.sizes) < 1:
             raise UsageError(f"problem: sizes must be at least 1, got {list(self.sizes)}")

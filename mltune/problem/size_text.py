@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from mltune.errors import UsageError
 from mltune.problem.size import MAX_EXTENT, MAX_SIZES, Size
 
-_SIZE = re.compile(r"[0-9:*]+(?:x[0-9:*]+)+", re.IGNORECASE)
+_SIZE = re.compile(r"[0-9:*]+(?:x[0-9:*]+)*", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+")
 _RANGE = re.compile(r"([0-9]+):([0-9]+)(?::(\*?)([0-9]{1,10}))?")
 
@@ -21,7 +21,7 @@ def looks_like_size(text: str) -> bool:
 
 
 def parse_size_text(text: str) -> tuple[Size, ...]:
-    """Read one `MxNxK` or `MxNxKxB`, each part a number or a range.
+    """Read one `MxNxK`, `MxNxKxB` or other number of extents, each a number or a range.
 
     A range is `start:stop`, `start:stop:step` or `start:stop:*factor`; it ends at the last value
     up to `stop`. Several ranges give every combination, the last one fastest.

@@ -121,7 +121,7 @@ def test_too_short_a_leading_dimension_is_refused(order: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"sizes": (4, 5)}, "sgemm_nn has 3 sizes, got 2"),
+        ({"sizes": (4, 5)}, "sgemm_nn, ki,jk->ji, takes ixjxk, got 4x5"),
         ({"sizes": (4, 0, 6)}, r"sizes must be at least 1, got \[4, 0, 6\]"),
         ({"offset_b": -1}, "offsets must not be negative"),
         ({"strides_a": (1,)}, r"A has 2 indices, got strides \(1,\)"),
@@ -133,6 +133,13 @@ def test_too_short_a_leading_dimension_is_refused(order: str) -> None:
 def test_what_does_not_fit_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=f"^problem: {message}"):
         Problem(**{"contraction": SGEMM, "sizes": (4, 5, 6), **arguments})
+
+
+def test_a_contraction_says_in_which_order_it_takes_extents() -> None:
+    contraction = parse_problem_type("s:abc,cd->abd")
+    taken = "problem: Cijk_Aljk_Bil_SB, kjl,li->kji, takes ixjxkxl, got 3x4x5"
+    with pytest.raises(UsageError, match=f"^{taken}$"):
+        problem_of_size(contraction, (3, 4, 5))
 
 
 def test_dimensions_of_one_element_never_overlap() -> None:

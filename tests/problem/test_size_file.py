@@ -99,7 +99,7 @@ def test_yaml_with_texts_lists_and_mappings(tmp_path: Path) -> None:
         ("", "expected a list of sizes, such as '- 512x512x64'"),
         ("m: 1\n", "expected a list of sizes, such as '- 512x512x64'"),
         ("[]", "holds no sizes"),
-        ("- 1x2x3\n- 64\n", "line 2: size '64': expected MxNxK or MxNxKxB"),
+        ("- 1x2x3\n- 64x\n", "line 2: size '64x': expected MxNxK or MxNxKxB"),
         ("- tiny\n", "line 1: size 'tiny': expected MxNxK or MxNxKxB, such as 512x512x64"),
         ("- [1, true]\n", "line 1: expected [m, n, k], got [1, 'true']"),
         ("- {m: 1, n: 2}\n", "line 1: 'k' is missing"),

@@ -24,6 +24,7 @@ def labels(text: str) -> list[str]:
     [
         ("64x32x16", ["64x32x16"]),
         ("64x32x16x8", ["64x32x16x8"]),
+        ("1000000,2:8:*2", ["1000000", "2", "4", "8"]),
         (" 1x2x3 , 4X5X6 ", ["1x2x3", "4x5x6"]),
         ("8:32:8x1x1", ["8x1x1", "16x1x1", "24x1x1", "32x1x1"]),
         ("8:31:8x1x1", ["8x1x1", "16x1x1", "24x1x1"]),
@@ -39,7 +40,7 @@ def test_extents_and_ranges(text: str, expected: list[str]) -> None:
     assert labels(text) == expected
 
 
-@given(st.lists(st.integers(1, 2**31 - 1), min_size=2, max_size=6))
+@given(st.lists(st.integers(1, 2**31 - 1), min_size=1, max_size=6))
 def test_a_label_reads_back(extents: list[int]) -> None:
     size = Size(tuple(extents))
 
@@ -77,7 +78,6 @@ def test_a_file_whose_name_begins_with_a_digit_is_no_size(
     [
         ("", "sizes: expected sizes between the commas, got ''"),
         ("1x1x1,", "sizes: expected sizes between the commas, got '1x1x1,'"),
-        ("64", "size '64': expected MxNxK or MxNxKxB, such as 512x512x64"),
         ("64x", "size '64x': expected MxNxK or MxNxKxB, such as 512x512x64"),
         ("-1x2x3", "size '-1x2x3': expected MxNxK or MxNxKxB, such as 512x512x64"),
         ("0x2x3", "size '0x2x3': each extent must be 1 to 2147483647, got 0"),
