@@ -67,3 +67,14 @@ def test_a_worker_shows_no_end_of_trials_that_a_time_limit_ends() -> None:
         (15, 0, None),
         (15, 60, 9.0),
     ]
+
+
+def test_the_forecast_counts_the_start_and_the_named_sizes() -> None:
+    info = read_info(Path("runs/2026-11-21-sgemm-nn-pocl"))
+    assert (len(info.problems), len(info.final_problems)) == (7, 421)
+
+    alone = SearchTime(time.monotonic()).forecast(replace(info, cross_sizes=()), 10)
+    named = SearchTime(time.monotonic()).forecast(info, 10)
+
+    assert alone == "10 trials and the leaders' rounds: about 17 s, by other devices"
+    assert named == "10 trials and the leaders' rounds: about 7 min, by other devices"
