@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from mltune.errors import UsageError
 from mltune.kernel.handwritten import Description
@@ -30,6 +30,8 @@ from mltune.space.shipped import AUTO as AUTO_SPACE
 from mltune.space.shipped import split_names
 from mltune.tuning.cross_sizes import AUTO, NONE
 from mltune.unknown import unknown
+
+Options = TypeVar("Options")
 
 GivenSizes = str | Sequence[Size | str | tuple[int, ...]]
 """What `--sizes` takes, or a list of sizes."""
@@ -66,6 +68,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "seed": (0, MOST_SEED),
 }
 TIME_LIMITS = {"seconds", "time_limit_seconds"}
+_OF_COMMANDS = {"command", "run_id"}
+"""The options that no caller has a use for."""
 NO_PATIENCE = "--patience: a search with --storage ends by its budget or --time-limit"
 
 
@@ -125,6 +129,24 @@ class SearchOptions:
         if isinstance(self.sizes, Iterator):  # it is read more than once
             object.__setattr__(self, "sizes", tuple(self.sizes))
         plain_numbers(self)
+
+
+def options_of(kind: type[Options], where: str, given: Mapping[str, Any]) -> Options:
+    """Make options from keyword arguments that a caller gave.
+
+    Args:
+        kind: a dataclass of options.
+        where: the function that was called.
+        given: the options by name.
+
+    Raises:
+        UsageError: when there is no such option, or one is wrong.
+    """
+    names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+    for name in given:
+        if name not in names:
+            raise UsageError(f"{where}: {unknown('option', name, names - _OF_COMMANDS)}")
+    return kind(**given)
 
 
 def plain_numbers(options: Any) -> None:

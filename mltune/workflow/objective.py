@@ -35,6 +35,7 @@ from mltune.tuning.search_options import (
     asked_priors,
     asked_spaces,
     check_options,
+    options_of,
 )
 from mltune.tuning.session import MeasurementSession
 from mltune.tuning.trial import Trial
@@ -92,11 +93,8 @@ class Objective:
         note: Note = ignore_note,
         **options: Any,
     ) -> None:
-        try:
-            asked = SearchOptions(problem=problem, sizes=sizes, device=device, **options)
-        except TypeError as error:
-            raise UsageError(f"Objective: {error}") from None
-        self._open(asked, note)
+        named = {"problem": problem, "sizes": sizes, "device": device}
+        self._open(options_of(SearchOptions, "Objective", named | options), note)
 
     @classmethod
     def of(

@@ -51,17 +51,13 @@ def search(
         NoDeviceError: when there is no such device.
         NoCorrectConfigError: when every config failed.
     """
-    from mltune.tuning.search_options import SearchOptions
+    from mltune.tuning.search_options import SearchOptions, options_of
     from mltune.workflow.objective import ignore_note
     from mltune.workflow.search import search as search_with
     from mltune.workflow.tuned_study import Bar
 
-    try:
-        asked = SearchOptions(
-            problem=problem, sizes=sizes, device=device, budget=budget, **options
-        )
-    except TypeError as error:
-        raise UsageError(f"search: {error}") from None
+    named = {"problem": problem, "sizes": sizes, "device": device, "budget": budget}
+    asked = options_of(SearchOptions, "search", named | options)
     with ExitStack() as stack:
         show = stack.enter_context(Bar()) if show_progress_bar else ignore_progress
         return search_with(asked, show, ignore_note)
@@ -92,21 +88,19 @@ def tune(
         NoDeviceError: when there is no such device.
         NoCorrectConfigError: when no kernel was right.
     """
+    from mltune.tuning.search_options import options_of
     from mltune.workflow.objective import ignore_note
     from mltune.workflow.tune import TuneOptions
     from mltune.workflow.tune import tune as tune_with
     from mltune.workflow.tuned_study import Bar
 
-    try:
-        asked = TuneOptions(
-            problems=problems,
-            calls=None if calls is None else _path("calls", calls),
-            folder=_path("folder", folder),
-            seconds=seconds,
-            **options,
-        )
-    except TypeError as error:
-        raise UsageError(f"tune: {error}") from None
+    named = {
+        "problems": problems,
+        "calls": None if calls is None else _path("calls", calls),
+        "folder": _path("folder", folder),
+        "seconds": seconds,
+    }
+    asked = options_of(TuneOptions, "tune", named | options)
     with ExitStack() as stack:
         show = stack.enter_context(Bar()) if show_progress_bar else ignore_progress
         return tune_with(asked, show, ignore_note)
