@@ -116,7 +116,7 @@ def swapped(array: Any) -> Any:
     return array.transpose((*range(array.ndim - 2), array.ndim - 1, array.ndim - 2))
 
 
-def are_on_device(given: Sequence[Any], where: str) -> bool:
+def are_on_device(given: Sequence[Any], where: object) -> bool:
     """Whether a, b and others are pyopencl's arrays; False if they are numpy's.
 
     Raises:

@@ -186,7 +186,7 @@ class TunedGemm:
             MltuneError: when the driver does not build or start the kernel.
         """
         given = (a, b) if bias is None else (a, b, bias)
-        if are_on_device(given, repr(self)):
+        if are_on_device(given, self):
             return self.gemm(a.queue, a, b, bias=bias, low=low, high=high)[0]
         queue = self.host_queue()
         try:

@@ -330,6 +330,23 @@ def test_threads_share_the_built_kernels(
     assert not tuned.is_built(queue, 0)
 
 
+def test_an_array_keeps_the_event_of_its_last_call_alone(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    """Else each call would wait for twelve more events, and now and then stop for the first."""
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+    a = cl_array.to_device(queue, np.ones((4, 4), np.float32))
+    c = cl_array.zeros(queue, (4, 4), np.float32)
+    other = cl.UserEvent(queue.context)
+    other.set_status(cl.command_execution_status.COMPLETE)
+    c.add_event(other)
+
+    for _ in range(3):
+        _, event = tuned.gemm(queue, a, a, c)
+        assert c.events == [event]
+    assert np.all(c.get() == 4)
+
+
 def test_a_call_that_waits_for_old_events_does_not_stop_other_threads(
     queue: cl.CommandQueue, naive_kernel: Write
 ) -> None:

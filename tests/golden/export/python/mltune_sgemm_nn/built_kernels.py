@@ -113,6 +113,7 @@ class BuiltKernels:
         buffers = [operand.base_data for operand in operands]  # None where k is 0
         buffers.append(None if bias is None else bias.base_data)
         launched: list[cl.Event] = []
+        waited = events
         try:
             with self._lock:
                 functions = self._build(queue, plan.number)
@@ -147,12 +148,16 @@ class BuiltKernels:
                         events = () if is_in_order else begun
                 finally:  # the passes that were enqueued still use the scratch memory
                     if kernel.has_scratch:
-                        kept = None if is_in_order else scratch.last
-                        last = launched[-1] if launched else kept
-                        self._scratch[queue.int_ptr] = replace(scratch, last=last)
+                        last = launched[-1] if launched else scratch.last
+                        if is_in_order:
+                            last = None  # the next launch comes later in any case
+                        if last is not scratch.last:
+                            scratch = replace(scratch, last=last)
+                        self._scratch[queue.int_ptr] = scratch
         finally:  # without the lock, as it waits for the first events of a c with many
             if launched:
                 c.add_event(launched[-1])
+                _drop(waited, c.events)
         return tuple(launched)
 
     def _scratch_of(self, queue: cl.CommandQueue, nbytes: int) -> _Scratch:
@@ -251,6 +256,13 @@ def _opencl_launch() -> Callable[..., int] | None:
         *(ctypes.c_uint, pointer, pointer),
     )
     return launch
+
+
+def _drop(waited: Sequence[cl.Event], events: list[cl.Event]) -> None:
+    """Drop events of an array that a newer event of it waits for, or each call waits for more."""
+    for each in waited:
+        if each in events:
+            events.remove(each)
 
 
 def _is_out_of_order(queue: cl.CommandQueue) -> bool:

@@ -68,6 +68,7 @@ class Launcher:
         self._asks_units = any(kernel.counts_units for kernel in kernels)
         # Programs often call with the same few arrays.
         self._planned = lru_cache(maxsize=_KEPT_PLANS)(self._plan)
+        self._result = lru_cache(maxsize=_KEPT_PLANS)(self._result_of)
 
     def gemm(
         self,
@@ -159,7 +160,8 @@ class Launcher:
         memory_bias = self._memory_of_bias(bias)
         described_a, described_b = described(a, memory_a), described(b, memory_b)
         if c is None:
-            c = self._empty(queue, PlacedArray(*described_a), PlacedArray(*described_b))
+            shape, strides = self._result(described_a, described_b)
+            c = cl_array.Array(queue, shape, self._type.dtype, strides=strides)
         memory_c = self._memory("c", c)
         # If alpha is 0 there are no terms, so that no kernel reads a and b.
         units = queue.device.max_compute_units if self._asks_units else 0
@@ -394,8 +396,11 @@ class Launcher:
         except (OverflowError, TypeError) as error:
             raise self._error(f"{name} must fit into {self._type.dtype}: {error}") from error
 
-    def _empty(self, queue: cl.CommandQueue, a: PlacedArray, b: PlacedArray) -> cl_array.Array:
-        """Make an array for the product of two arrays."""
+    def _result_of(
+        self, described_a: Described, described_b: Described
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the shape and the strides of an array for the product of two arrays."""
+        a, b = PlacedArray(*described_a), PlacedArray(*described_b)
         sizes, layout = self.sizes(a, b), self._layout(a, b)
         shape = (sizes.batch, sizes.m, sizes.n) if layout.batched else (sizes.m, sizes.n)
         itemsize = np.dtype(layout.dtype).itemsize
@@ -403,7 +408,7 @@ class Launcher:
         if layout.orders[2] == "C":
             matrix = (itemsize * sizes.n, itemsize)
         strides = (itemsize * sizes.m * sizes.n, *matrix) if layout.batched else matrix
-        return cl_array.Array(queue, shape, layout.dtype, strides=strides)
+        return shape, strides
 
     def _check_room(self, name: str, array: PlacedArray) -> None:
         if array.offset < 0 or array.end > array.room:
