@@ -15,6 +15,9 @@ Array = NDArray[np.float64]
 
 _FEMTO = 1e-15
 
+_ROWS = 8192
+"""Sizes at a time: their numbers fit into a cache."""
+
 
 def log_seconds(formulas: Sequence[TimeFormula], sizes: Array) -> Array:
     """Return the log of the seconds that formulas predict.
@@ -26,11 +29,13 @@ def log_seconds(formulas: Sequence[TimeFormula], sizes: Array) -> Array:
     Returns:
         A row for each size, a column for each kernel.
     """
-    known = _Known(sizes)
-    return np.stack(
-        [np.log(_femtoseconds(each, known) * _FEMTO) for each in formulas],
-        axis=1,
-    )
+    found = np.empty((len(sizes), len(formulas)))
+    for first in range(0, len(sizes), _ROWS):
+        rows = slice(first, first + _ROWS)
+        known = _Known(sizes[rows])
+        for column, each in enumerate(formulas):
+            found[rows, column] = np.log(_femtoseconds(each, known) * _FEMTO)
+    return found
 
 
 class _Known:

@@ -116,6 +116,10 @@ class Places:
             misses = MISSES * np.clip(np.log2(footprint(sizes) / capacity), -1.0, 1.0)
         return cls(smooth, kinds, _shared(settings.multiples), misses)
 
+    def take(self, rows: slice) -> Places:
+        """The places of some of the sizes."""
+        return Places(self.smooth[rows], self.kinds[rows], self.shared, self.misses[rows])
+
     def as_type(self, number: type[np.floating[Any]]) -> Places:
         """The same in another precision."""
         return Places(
@@ -243,15 +247,34 @@ class Residuals:
         return replace(self, pulls=pulls)
 
     def expect(self, sizes: Array) -> Array:
-        """Return the expected residuals, a row for each size and a column for each kernel.
+        """Return the expected residuals, a row for each size and a column for each kernel."""
+        return np.asarray(self.expect_apart(sizes)[0])
+
+    def expect_apart(self, sizes: Array, *mets: NDArray[np.bool_]) -> Array:
+        """Return the same, and how far the sizes are from some of the measured ones.
 
         In single precision, which is exact to a millionth and takes half as long.
+
+        Args:
+            sizes: m, n, k and batch, a row each.
+            mets: which of the measured sizes count (rows), for each kernel (columns).
+
+        Returns:
+            Tables: first the residuals, then one for each of `mets`, from 0 if a size that counts
+            is near, up to 1. That is the standard deviation, relative to that of an unknown
+            residual, if the residual at the nearest one of them is known.
         """
-        known, pulls = self.known.as_type(np.float32), self.pulls.astype(np.float32)
-        found = np.empty((len(sizes), pulls.shape[1]))
+        known, asked = (each.as_type(np.float32) for each in (self.known, self._places(sizes)))
+        pulls, *counts = (each.astype(np.float32) for each in (self.pulls, *mets))
+        found = np.empty((1 + len(counts), len(sizes), pulls.shape[1]))
         for rows in _parts(len(sizes)):
-            asked = self._places(sizes[rows]).as_type(np.float32)
-            found[rows] = asked.covariance(known) @ pulls
+            covariance = asked.take(rows).covariance(known)
+            found[0, rows] = covariance @ pulls
+            for _ in range(_DOUBLINGS if counts else 0):
+                covariance *= covariance
+            for apart, met in zip(found[1:], counts, strict=True):
+                nearest = (covariance @ met) ** (0.5**_DOUBLINGS)
+                apart[rows] = np.sqrt(1.0 - np.minimum(nearest, 1.0) ** 2)
         return found
 
     def doubt(self, sizes: Array) -> Array:
@@ -273,30 +296,6 @@ class Residuals:
         found = np.zeros(self.pulls.shape, dtype=np.bool_)
         for columns, rows, _ in self.groups:
             found[np.ix_(rows, columns)] = True
-        return found
-
-    def unsure(self, sizes: Array) -> Array:
-        """Return the doubt by the nearest timed size of each kernel, in a tenth of the time."""
-        return self.apart(sizes, self.timed) * np.sqrt(self.scale)
-
-    def apart(self, sizes: Array, met: NDArray[np.bool_]) -> Array:
-        """Return how far sizes are from some of the measured ones: 0 if near, up to 1.
-
-        That is the standard deviation, relative to that of an unknown residual, if the residual at
-        the nearest one of them is known.
-
-        Args:
-            sizes: m, n, k and batch, a row each.
-            met: which of the measured sizes count (rows), for each kernel (columns).
-        """
-        known, counts = self.known.as_type(np.float32), met.astype(np.float32)
-        found = np.empty((len(sizes), counts.shape[1]))
-        for rows in _parts(len(sizes)):
-            covariance = self._places(sizes[rows]).as_type(np.float32).covariance(known)
-            for _ in range(_DOUBLINGS):
-                covariance *= covariance
-            nearest = (covariance @ counts) ** (0.5**_DOUBLINGS)
-            found[rows] = np.sqrt(1.0 - np.minimum(nearest, 1.0) ** 2)
         return found
 
     def _places(self, sizes: Array) -> Places:

@@ -8,6 +8,7 @@ is used, or the mean of all formulas with a constant for each kernel.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -85,6 +86,9 @@ formulas do not tell, would lose 0.05 % more.
 LEAST_SIZES = 32
 """The fewest measured sizes for which a forest is grown."""
 
+_Doubt = tuple[NDArray[np.bool_], Array | float]
+"""Which sizes each kernel met, and what is added to the log of its time far from them."""
+
 _UNKNOWN = Blocking(sides=(1, 1), depth=1)
 """Of a kernel whose name has no tile: its formula counts elements of C and terms."""
 
@@ -128,29 +132,35 @@ class Teacher:
         Returns:
             A row for each size, a column for each kernel of the portfolio.
         """
-        expected = self._expect(sizes, by_formulas)
-        if self.residuals is not None:
-            if self.share == 1:
-                expected += CAUTION * self.residuals.unsure(sizes)
-            if self.met is not None:
-                expected += UNMET * self.residuals.apart(sizes, self.met)
-        return self._at_least(expected, sizes)
+        doubts: list[_Doubt] = []
+        if self.residuals is not None and self.share == 1:
+            doubts.append((self.residuals.timed, CAUTION * np.sqrt(self.residuals.scale)))
+        if self.met is not None:
+            doubts.append((self.met, UNMET))
+        return self._expect(sizes, by_formulas, doubts)
 
     def likely(self, sizes: Array) -> Array:
         """Return the same without doubt."""
-        return self._at_least(self._expect(sizes), sizes)
+        return self._expect(sizes)
 
-    def _expect(self, sizes: Array, by_formulas: Array | None = None) -> Array:
+    def _expect(
+        self,
+        sizes: Array,
+        by_formulas: Array | None = None,
+        doubts: Sequence[_Doubt] = (),
+    ) -> Array:
         logs = log_seconds(self.formulas, sizes) if by_formulas is None else by_formulas
         expected = np.asarray(_mixed(logs, self.share) + self.offsets)
-        if self.residuals is None:
-            return expected
-        corrections = self.residuals.expect(sizes)
-        if self.forest is not None:
-            mean = corrections.mean(axis=1, keepdims=True)
-            weight = FOREST_SHARE if self.share == 1 else MEAN_FOREST_SHARE
-            corrections += weight * (self.forest.expect(sizes, logs) + mean - corrections)
-        return expected + corrections
+        if self.residuals is not None:
+            corrections, *apart = self.residuals.expect_apart(sizes, *(met for met, _ in doubts))
+            if self.forest is not None:
+                mean = corrections.mean(axis=1, keepdims=True)
+                weight = FOREST_SHARE if self.share == 1 else MEAN_FOREST_SHARE
+                corrections += weight * (self.forest.expect(sizes, logs) + mean - corrections)
+            expected += corrections
+            for far, (_, penalty) in zip(apart, doubts, strict=True):
+                expected += penalty * far
+        return self._at_least(expected, sizes)
 
     def roughly(self, sizes: Array, by_formulas: Array) -> Array:
         """Return the same by the formulas alone, in a tenth of the time."""

@@ -149,7 +149,7 @@ def test_a_size_is_as_far_as_the_nearest_one_that_a_kernel_met() -> None:
     met = np.array([[True, False], [True, True]])
     learned = Residuals.learn(sizes, np.zeros((2, 2)), SETTINGS)
 
-    found = learned.apart(np.array([[64.0, 64, 64, 1], [128, 64, 64, 1]]), met)
+    _, found = learned.expect_apart(np.array([[64.0, 64, 64, 1], [128, 64, 64, 1]]), met)
 
     told = [(1 + d) * math.exp(-d) for d in (0.0, math.sqrt(3) / 4, 3.0, math.sqrt(123) / 4)]
     near, doubled, far, less_far = (math.sqrt(1 - each**2) for each in told)
@@ -166,7 +166,8 @@ def test_who_was_timed_near_is_sure_and_others_by_how_much_their_residuals_diffe
     apart = math.sqrt(1 - (4 * math.exp(-3.0)) ** 2)
     scale = 0.3 / math.sqrt(1 + learned.noise)
     expected = [[0.0, scale * apart, 0.0], [scale * apart, 0.0, 0.0]]
-    np.testing.assert_allclose(learned.unsure(sizes), expected, atol=1e-3)
+    _, found = learned.expect_apart(sizes, learned.timed)
+    np.testing.assert_allclose(found * np.sqrt(learned.scale), expected, atol=1e-3)
 
 
 WHOLE = (64, 64, 64, 1)
@@ -229,7 +230,10 @@ def test_many_sizes_are_predicted_as_each_of_them() -> None:
 
     many = np.tile(sizes, (60, 1))
 
-    for predict in (learned.expect, learned.doubt, lambda some: learned.apart(some, met)):
+    def apart(some: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(learned.expect_apart(some, met)[1])
+
+    for predict in (learned.expect, learned.doubt, apart):
         np.testing.assert_allclose(predict(many), np.tile(predict(sizes), (60, 1)), atol=1e-5)
     assert learned.doubt(sizes[:0]).shape == learned.expect(sizes[:0]).shape == (0, 2)
 
@@ -342,7 +346,9 @@ def test_a_forest_has_its_share_of_the_correction() -> None:
     Half of what the second kernel is unsure by counts, if its own formula tells.
     """
     process: Any = SimpleNamespace(
-        expect=lambda sizes: np.array([[0.2, 0.4]]), unsure=lambda sizes: np.array([[0.0, 0.08]])
+        expect_apart=lambda sizes, *mets: np.array([[[0.2, 0.4]], [[0.0, 0.8]]])[: 1 + len(mets)],
+        timed=np.ones((1, 2), dtype=np.bool_),
+        scale=np.array([1.0, 0.01]),
     )
     forest: Any = SimpleNamespace(expect=lambda sizes, logs: np.array([[0.5, -0.5]]))
     sizes = np.array([[64.0, 64, 64, 1]])
@@ -354,6 +360,25 @@ def test_a_forest_has_its_share_of_the_correction() -> None:
     second = 0.3 - 0.75 * 0.5 + 0.025 + 0.04
     np.testing.assert_allclose(own, [[0.3 + 0.75 * 0.5 - 0.25 * 0.1, second]])
     np.testing.assert_allclose(half, [[0.3 + 0.5 * 0.5 - 0.5 * 0.1, 0.3 - 0.25 + 0.05]])
+
+
+def test_a_prediction_and_its_doubts_share_the_covariances(
+    make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They take most of the time of a prediction."""
+    table = named(make_table(20))
+    teacher = teach(replace(table, met=np.isfinite(table.seconds)), SETTINGS)
+    covariance, calls = Places.covariance, []
+
+    def counted(mine: Places, others: Places) -> NDArray[np.float64]:
+        calls.append(len(mine.kinds))
+        return covariance(mine, others)
+
+    monkeypatch.setattr(Places, "covariance", counted)
+    teacher.log_seconds(np.array(table.sizes, dtype=np.float64))
+
+    assert teacher.share == 1
+    assert calls == [20]
 
 
 def test_no_prediction_is_below_the_time_to_read_a_large_operand_again() -> None:
