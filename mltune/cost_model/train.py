@@ -23,8 +23,11 @@ from mltune.device_info import DeviceInfo
 from mltune.errors import NoCorrectConfigError
 from mltune.measurement.measurement import Measurement
 from mltune.problem import Problem, problem_type_name
+from mltune.side_by_side import side_by_side
 
 Array = NDArray[np.float64]
+
+_Rows = NDArray[np.bool_]
 
 _TREES = 300
 
@@ -66,11 +69,18 @@ def fit(
     encoder = Encoder.of(row.config for some in (rows, *(o.rows for o in others)) for row in some)
     data, problems = _read(rows, device, encoder)
     pools = [_pool(_read(other.rows, other.device, encoder)[0])[1] for other in others]
-    parts = min(folds, int(data.sizes.max()) + 1)
-    models = parts + 1 if parts > 1 else 1
-    on_step(0, models)
-    estimate, forest = _train(data, pools, seed)
-    on_step(1, models)
+    parts = _parts(data, min(folds, int(data.sizes.max()) + 1), seed)
+    on_step(0, 1 + len(parts))
+    import sklearn.ensemble  # noqa: F401  # once, before the processes are copied
+
+    def train(part: _Rows | None) -> tuple[Estimate, Forest]:
+        return _train(data if part is None else data.take(~part), pools, seed)
+
+    trained = []
+    for one in side_by_side(train, (None, *parts)):
+        trained.append(one)
+        on_step(len(trained), 1 + len(parts))
+    estimate, forest = trained[0]
     return BoostedModel(
         device=device,
         encoder=encoder,
@@ -78,11 +88,7 @@ def fit(
         forest=forest,
         problem_types=tuple(sorted({problem_type_name(p.contraction) for p in problems})),
         rows=len(data.seconds),
-        scores=(
-            _cross_validate(data, pools, parts, seed, lambda part: on_step(1 + part, models))
-            if parts > 1
-            else None
-        ),
+        scores=_cross_validated(data, parts, trained[1:]) if parts else None,
         trained_with=f"scikit-learn {version('scikit-learn')}",
     )
 
@@ -102,7 +108,7 @@ class _Data:
     groups: NDArray[np.intp]
     sizes: NDArray[np.intp]
 
-    def take(self, rows: NDArray[np.bool_]) -> _Data:
+    def take(self, rows: _Rows) -> _Data:
         """Return the rows that a mask selects."""
         return _Data(
             self.names,
@@ -163,23 +169,23 @@ def _train(data: _Data, others: Sequence[_Pool], seed: int) -> tuple[Estimate, F
     return estimate, _boost(features, np.concatenate([pool.rest for pool in pools]), seed)
 
 
-def _cross_validate(
-    data: _Data,
-    others: Sequence[_Pool],
-    parts: int,
-    seed: int,
-    on_part: Callable[[int], None],
+def _parts(data: _Data, count: int, seed: int) -> list[_Rows]:
+    """Return the rows that each part of the sizes holds out; none for a single part."""
+    if count < 2:
+        return []
+    part_of_size = np.random.default_rng(seed).permutation(int(data.sizes.max()) + 1) % count
+    return [part_of_size[data.sizes] == part for part in range(count)]
+
+
+def _cross_validated(
+    data: _Data, parts: Sequence[_Rows], trained: Sequence[tuple[Estimate, Forest]]
 ) -> Scores:
     """Return scores on sizes that were held out, each exactly once."""
-    part_of_size = np.random.default_rng(seed).permutation(int(data.sizes.max()) + 1) % parts
     predicted = np.empty(len(data.seconds))
-    for part in range(parts):
-        held_out = part_of_size[data.sizes] == part
-        estimate, forest = _train(data.take(~held_out), others, seed)
+    for held_out, (estimate, forest) in zip(parts, trained, strict=True):
         features = data.features[held_out]
         predicted[held_out] = estimate.log_seconds(data.names, features)
         predicted[held_out] += forest.predict(features)
-        on_part(part + 1)
     return score(data.groups, predicted, np.log(data.seconds))
 
 

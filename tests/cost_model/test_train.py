@@ -1,11 +1,15 @@
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from mltune.cost_model import BoostedModel, OtherDevice, fit
 from mltune.cost_model.scores import Scores, score
+from mltune.cost_model.train import _train
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoCorrectConfigError
 from mltune.measurement.measurement import Measurement
@@ -64,6 +68,28 @@ def test_the_same_measurements_give_the_same_model(
     assert first.scores is None
     for name, array in first.forest.arrays().items():
         assert np.array_equal(array, second.forest.arrays()[name])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
+def test_models_are_trained_side_by_side_on_two_cores(
+    make_rows: MakeRows, device: DeviceInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, steps = make_rows(20, 4), []
+    monkeypatch.setattr("mltune.side_by_side.usable_cores", lambda: (0,))
+    alone = fit(rows, device)
+
+    def train(*args: Any) -> Any:
+        assert os.getpid() != us
+        return _train(*args)
+
+    us = os.getpid()
+    monkeypatch.setattr("mltune.side_by_side.usable_cores", lambda: (0, 1))
+    monkeypatch.setattr("mltune.cost_model.train._train", train)
+    model = fit(rows, device, on_step=lambda *step: steps.append(step))
+
+    assert model.scores == alone.scores
+    assert model.forest.value.tobytes() == alone.forest.value.tobytes()
+    assert steps == [(done, 5) for done in range(6)]
 
 
 def test_without_any_success_there_is_no_model(make_rows: MakeRows, device: DeviceInfo) -> None:
