@@ -51,11 +51,12 @@ def best_pair(costs: Array, logs: Logs, rows: Numbers) -> Leaf | None:
     for one, other in combinations(range(len(candidates)), 2):
         first, second = candidates[one], candidates[other]
         asked = shares(told[one], told[other])
-        more = np.bincount(asked, lost[one] - lost[other], PARTS).cumsum()
-        threshold = int(more.argmin())
-        cost = float(totals[second] + more[threshold])
+        lowest = int(asked.min())
+        more = np.bincount(asked - lowest, lost[one] - lost[other]).cumsum()
+        best = int(more.argmin())
+        cost = float(totals[second] + more[best])
         if cost < least:
-            found, least = Leaf(first, rival=Rival(second, threshold)), cost
+            found, least = Leaf(first, rival=Rival(second, lowest + best)), cost
     return found
 
 

@@ -168,7 +168,7 @@ class Questions:
         anew = replace(self, feature=self.feature.copy(), rank=self.rank.copy())
         answers = self.sums(ranks, costs).argmin(axis=1)
         used = np.unique(self.feature[self.feature >= 0])
-        asked = ranks[:, used]
+        asked = ranks.take(used, axis=1)
         inside = self.inside(ranks)
         current = np.empty(len(ranks), dtype=np.intp)
         """For each size, the answer of the largest subtree on its way whose splits were chosen
@@ -279,7 +279,7 @@ def _by_bin(ranks: Ranks, rows: Numbers, costs: Array) -> Array:
     """Return the sum of the costs of some rows by feature and bin."""
     features = ranks.shape[1]
     if len(rows) < _FEW:
-        places = ranks[rows] + np.arange(0, features * BINS, BINS)
+        places = ranks.take(rows, axis=0) + np.arange(0, features * BINS, BINS)
         weights = np.repeat(costs.astype(np.float64), features)
         added = np.bincount(places.ravel(), weights, features * BINS)
         return np.asarray(added.reshape(features, BINS), dtype=np.float64)
@@ -298,7 +298,7 @@ def _turned(ranks: Ranks, rows: Numbers) -> Ranks:
     found = np.empty((ranks.shape[1], len(rows)), dtype=ranks.dtype)
     for first in range(0, len(rows), _BLOCK):
         part = slice(first, first + _BLOCK)
-        found[:, part] = ranks[rows[part]].T
+        found[:, part] = ranks.take(rows[part], axis=0).T
     return found
 
 

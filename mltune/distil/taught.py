@@ -298,7 +298,7 @@ def _answer(
         costs: weighted.
         apart: the sizes that choose no pair.
     """
-    here = costs[rows]
+    here = costs.take(rows, axis=0)
     totals = here.sum(axis=0, dtype=np.float64)
     best = int(totals.argmin())
     one = Leaf(best), float(totals[best])
