@@ -53,7 +53,7 @@ def _text(name: str, values: Mapping[str, Sequence[Value]]) -> str:
         for parameter, listed in values.items()
     )
     return _TEXT.format(
-        name=json.dumps(name),
+        name=json.dumps(name, ensure_ascii=False),
         parameters="\n".join(lines),
         pad_b="local_pad_b" if "local_pad_b" in values else "local_pad",
         buffers="local_buffers" if "local_buffers" in values else "1",

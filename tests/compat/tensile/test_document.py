@@ -107,7 +107,7 @@ def test_kernels_of_all_groups_have_the_same_parameters(setting: str, name: str)
     assert name in names.pop()
 
 
-@pytest.mark.parametrize("name", ["plain", "2024", "a: b", "my #1", "é\"'"])
+@pytest.mark.parametrize("name", ["plain", "2024", "a: b", "my #1", "é\"'", "🚀"])
 def test_a_space_has_the_name_of_its_file_whatever_that_is(name: str) -> None:
     (first, _) = parse_protocol(GROUPS, f"{name}.yaml").problems
 
