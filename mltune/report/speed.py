@@ -67,12 +67,13 @@ def size_map(
     for (n, m), here in places.items():
         here.sort(key=lambda row: row.problem.k)
         wide = min(side, max(_LEAST_SIDE, across / (len(columns) + 1) / len(here)))
-        together = wide * len(here)
+        step = min(wide, across / len(here))
+        together = step * len(here)
         y, beside = plot.py(m), place_text(plot.px(n), plot.py(m))
         left = max(LEFT, min(plot.px(n) - together / 2, WIDTH - RIGHT - together))
         for index, row in enumerate(here):
             fill, css, letter = paint(row)
-            x = left + (index + 0.5) * wide
+            x = left + (index + 0.5) * step
             share = of_peak.get(row.problem)
             peak = "" if share is None else f" ({percent(share)} of peak)"
             hint = f"{row.problem.label}: {number(row.gflops)} GFLOP/s{peak}, {row.kernel}"

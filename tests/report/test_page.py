@@ -154,6 +154,21 @@ def test_marks_of_several_k_hide_neither_each_other_nor_the_axis(shipped: Shippe
     )
 
 
+def test_marks_of_a_thousand_k_are_all_in_the_picture(shipped: Shipped) -> None:
+    info, rows = shipped
+    plain = next(row for row in rows if row.status is Status.OK)
+    sizes = [(128, 1, k) for k in range(1, 1001)]
+    best = [replace(plain, problem=problem_of_size(info.contraction, size)) for size in sizes]
+
+    page = size_map(best, "Speeds", by_speed(best)[0], {})
+
+    marks = re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', page)
+    middles = [float(x) + float(wide) / 2 for x, wide in marks]
+    assert len(marks) == len(sizes)
+    assert LEFT < min(middles) < LEFT + 1
+    assert WIDTH - RIGHT - 1 < max(middles) < WIDTH - RIGHT
+
+
 def test_a_parameter_that_varied_has_its_trials_as_dots_and_their_median_as_a_bar() -> None:
     speeds = ((1, 1.0), (1, 2.0), (1, 9.0), (4, 3.0), (4, None))
     trials = [
