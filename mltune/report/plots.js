@@ -115,13 +115,15 @@
     drawTicks() {
       if (!this.isZoomed()) return void this.ticks.replaceChildren(...this.allTicks);
       const [left, top] = this.low, right = left + this.size[0], floor = top + this.size[1];
+      const wide = this.picture.viewBox.baseVal.width;
       let taken = 0;
       const across = this.marks("x").flatMap(([share, words]) => {
         const x = left + share * this.size[0], half = words.length * CHARACTER / 2;
         const line = element("line", { x1: x, x2: x, y1: top, y2: floor, class: "grid" });
-        if (x - half < taken) return [line]; // its words would overlap their neighbour's
-        taken = x + half;
-        return [line, element("text", { x, y: floor + 17, "text-anchor": "middle" }, words)];
+        const at = Math.min(x, wide - half);
+        if (at - half < taken) return [line]; // its words would overlap their neighbour's
+        taken = at + half;
+        return [line, element("text", { x: at, y: floor + 17, "text-anchor": "middle" }, words)];
       });
       const up = this.marks("y").flatMap(([share, words]) => {
         const y = floor - share * this.size[1];

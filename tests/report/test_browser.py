@@ -82,6 +82,13 @@ addEventListener("load", () => {
   const words = [...times.querySelectorAll(".ticks text[text-anchor=middle]")];
   const crowded = words.slice(1).filter((tick, place) =>
     tick.getBoundingClientRect().left < words[place].getBoundingClientRect().right).length;
+  const peaks = document.querySelector("#figure-roofline svg");
+  peaks.dataset.axes = JSON.stringify(
+    { ...JSON.parse(peaks.dataset.axes), x: [0, 40000, false, "number"] });
+  peaks.dispatchEvent(new KeyboardEvent("keydown", { bubbles: true, key: "+" }));
+  const last = [...peaks.querySelectorAll(".ticks text[text-anchor=middle]")].at(-1);
+  const lastWords = last.textContent;
+  const lastRoom = peaks.getBoundingClientRect().right - last.getBoundingClientRect().right;
   const choices = [...document.querySelectorAll(".by-k input")];
   const drawnAt = () => [...document.querySelectorAll(".at-k")].flatMap(
     (one, place) => getComputedStyle(one).display === "block" ? [place] : []);
@@ -93,7 +100,7 @@ addEventListener("load", () => {
   const leaf = document.querySelector(".bubble").textContent;
   const names = strips.querySelectorAll(":scope > text").length;
   document.body.dataset.probe = JSON.stringify({
-    hint, strayed, crowded, words: words.length, mapsShown,
+    hint, strayed, crowded, words: words.length, lastWords, lastRoom, mapsShown,
     leaf, all, enlarged, again, walked, names,
     opened: dialog.open, parameters: dialog.querySelectorAll("dt").length,
     replay: dialog.querySelector(".replay").textContent,
@@ -143,6 +150,8 @@ def test_a_browser_shows_every_figure_and_complains_about_nothing(
     assert seen["names"] > 2
     assert seen["words"] > 4
     assert seen["crowded"] == 0
+    assert seen["lastWords"] == "30,000"  # at the right end, where there is less room
+    assert seen["lastRoom"] >= 0
     assert abs(seen["strayed"]) < 0.5  # pixels, of the letters from their marks
     assert seen["mapsShown"] == [True, True]
     assert seen["leaf"]
