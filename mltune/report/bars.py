@@ -89,10 +89,11 @@ def _draw(experiments: Sequence[Experiment], title: str) -> tuple[Markup, float]
     floor = _TOP + step * len(groups)
     parts: list[str] = []
     for tick in axis.ticks():
-        x = _place(axis, tick)
+        x, words = _place(axis, tick), axis.write(tick)
+        middle = min(x, _WIDTH - len(words) * CHARACTER / 2)
         parts += [
             tag("line", x1=x, x2=x, y1=_TOP, y2=floor, class_="grid"),
-            text(x, floor + 16, axis.write(tick), anchor="middle"),
+            text(middle, floor + 16, words, anchor="middle"),
         ]
     for row, group in enumerate(groups):
         top = _TOP + row * step + _GAP / 2

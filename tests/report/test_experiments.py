@@ -83,3 +83,11 @@ def test_a_title_that_is_wider_than_the_picture_is_squeezed(shipped: Shipped) ->
         found, "sgemm_nn on pthread-Intel(R) Xeon(R) Platinum 8358 CPU @ 2.60GHz, 2026-11-21"
     )
     assert "textLength" not in standalone(found, "sgemm_nn on NVIDIA H200, 2026-11-21")
+
+
+def test_the_last_number_below_the_bars_is_within_their_picture(shipped: Shipped) -> None:
+    row = rows(shipped)[0]
+    (one,) = experiments([replace(row, seconds=(row.problem.flops / 9530e9,))])
+
+    (place,) = re.findall(r'<text x="([\d.]+)"[^>]*>10,000<', bars([one]))
+    assert float(place) == 440 - 6 * 7.5 / 2
