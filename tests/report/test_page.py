@@ -152,6 +152,9 @@ def test_marks_of_several_k_hide_neither_each_other_nor_the_axis(shipped: Shippe
     assert all(
         after[1] > before[2] - 0.2 for before, after in pairwise(places) if after[0] == before[0]
     )
+    assert len(set(re.findall(r'data-beside="([^"]*)"', page))) == 4  # these stay side by side
+    lettered = size_map(best, "Kernels", lambda row: (None, "k0", "A"), {})
+    assert lettered.count("</text>") - page.count("</text>") == 1  # on the one that is wide enough
 
 
 def test_marks_of_a_thousand_k_are_all_in_the_picture(shipped: Shipped) -> None:
