@@ -56,7 +56,7 @@ class Axis:
     def of_extents(cls, label: str, extents: Iterable[int]) -> Axis:
         """Make a logarithmic axis for extents of matrices, with powers of two as ticks."""
         known = list(extents)
-        low, high = max(min(known) / 1.6, 0.7), max(known) * 1.6
+        low, high = min(known) / 1.6, max(known) * 1.6
         base = 4 if high / low > 64 else 2
         ticks = tuple(float(base**power) for power in range(32) if low <= base**power <= high)
         return cls(label=f"{label} (log)", low=low, high=high, log=True, write=whole, at=ticks)

@@ -15,7 +15,7 @@ from mltune.measurement import Measurement, Status
 from mltune.problem import problem_of_size
 from mltune.report.content import TrialPoint
 from mltune.report.parameters import importance_bars, small_multiples
-from mltune.report.plot import LEFT, RIGHT, WIDTH
+from mltune.report.plot import BOTTOM, LEFT, RIGHT, WIDTH
 from mltune.report.speed import by_speed, size_map
 from mltune.report.tree import draw_tree
 from mltune.run.run import read_info
@@ -140,7 +140,8 @@ def test_marks_of_several_k_hide_neither_each_other_nor_the_axis(shipped: Shippe
     info, rows = shipped
     plain = next(row for row in rows if row.status is Status.OK)
     ks = [64 * 2**power for power in range(7)]
-    sizes = [(256, n, k) for n in (1, 64, 4096) for k in ks] + [(512, 64, 64)]
+    sizes = [(256, n, k) for n in (1, 64, 4096) for k in ks]
+    sizes += [(m, 64, 64) for m in (1, 512, 65536)]
     best = [replace(plain, problem=problem_of_size(info.contraction, size)) for size in sizes]
 
     page = size_map(best, "Speeds", by_speed(best)[0], {})
@@ -149,12 +150,13 @@ def test_marks_of_several_k_hide_neither_each_other_nor_the_axis(shipped: Shippe
     places = sorted((float(y), float(x), float(x) + float(wide)) for x, y, wide in marks)
     assert len(places) == len(sizes)
     assert all(begin >= LEFT and end <= WIDTH - RIGHT for _, begin, end in places)
+    assert max(places)[0] + 22 < 400 - BOTTOM
     assert all(
         after[1] > before[2] - 0.2 for before, after in pairwise(places) if after[0] == before[0]
     )
-    assert len(set(re.findall(r'data-beside="([^"]*)"', page))) == 4  # these stay side by side
+    assert len(set(re.findall(r'data-beside="([^"]*)"', page))) == 6  # these stay side by side
     lettered = size_map(best, "Kernels", lambda row: (None, "k0", "A"), {})
-    assert lettered.count("</text>") - page.count("</text>") == 1  # on the one that is wide enough
+    assert lettered.count("</text>") - page.count("</text>") == 3  # on those that are wide enough
 
 
 def test_marks_of_a_thousand_k_are_all_in_the_picture(shipped: Shipped) -> None:
