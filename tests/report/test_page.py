@@ -13,14 +13,15 @@ import pytest
 from mltune.errors import UsageError
 from mltune.measurement import Measurement, Status
 from mltune.problem import problem_of_size
-from mltune.report.content import TrialPoint
+from mltune.report.content import Selection, TrialPoint
+from mltune.report.loss import portfolio_curve, regret_strips
 from mltune.report.parameters import importance_bars, small_multiples
 from mltune.report.plot import BOTTOM, LEFT, RIGHT, WIDTH
 from mltune.report.speed import by_speed, size_map
 from mltune.report.tree import draw_tree
 from mltune.run.run import read_info
 from mltune.run.run_info import RunInfo
-from mltune.selector import Leaf, Split
+from mltune.selector import Leaf, PortfolioKernel, Selector, Split
 from mltune.space.config import Config
 from mltune.workflow.report import report
 from tests.report.conftest import SHIPPED
@@ -277,6 +278,20 @@ def test_the_first_question_of_a_tree_is_in_view_at_the_top() -> None:
         set(map(int, re.findall(r'width="(\d+)"[^>]*question', each))) for each in (page, wide)
     ]
     assert widths == [{112}, {195}]  # the longest question fits
+
+
+def test_a_regret_above_10_has_a_tick_near_it_and_1_kernel_is_not_plural(shipped: Shipped) -> None:
+    kernel = PortfolioKernel(name="a", family="none", config=Config.of({}), source_hash="")
+    selector = Selector(contraction=shipped[0].contraction, portfolio=(kernel,), tree=Leaf(0))
+    curve = ((1, 0.1), (2, 0.0))
+    losses = (("tree", (41.0,)),)
+    selection = Selection(
+        selector=selector, portfolio_curve=curve, sizes=("8x8x8",), losses=losses
+    )
+
+    ticks = re.findall(r'text-anchor="middle">([\d.]+)<', regret_strips(selection))
+    assert ticks[-2:] == ["10", "20"]
+    assert 'data-hints="1 kernel: 10 % lost\n2 kernels: 0 % lost"' in portfolio_curve(curve)
 
 
 def test_a_run_of_failures_shows_their_kinds_and_messages(make_run: MakeRun) -> None:
