@@ -56,7 +56,7 @@ class Plot:
     def line(self, points: Iterable[tuple[float, float]], css: str) -> Markup:
         """Draw a line from point to point."""
         path = " ".join(f"{self.px(x):.1f},{self.py(y):.1f}" for x, y in points)
-        return tag("polyline", points=path, class_=f"curve {css}")
+        return tag("polyline", points=path, class_=f"curve {css}") if path else Markup()
 
     def draw(self, title: str, *content: str, beside: Sequence[str] = ()) -> Markup:
         """Draw the picture: grid and ticks below the content.

@@ -303,6 +303,7 @@ def test_a_run_of_failures_shows_their_kinds_and_messages(make_run: MakeRun) -> 
     assert [name for name in Outline(page).ids if name in SECTIONS] == list(SECTIONS)
     assert "line 3: no such type" in page
     assert "No kernel was right on any size." in page
+    assert "<polyline" not in page  # nothing was best
     assert result.next_command == f"mltune replay {folder} 1"
 
 
