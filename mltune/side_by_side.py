@@ -62,9 +62,10 @@ def side_by_side(
     finally:
         for process, answers in copies:
             answers.close()
-            with contextlib.suppress(ProcessLookupError):
+            # The system forgets ended processes at once if the program ignores SIGCHLD.
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
                 os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
+                os.waitpid(process, 0)
 
 
 def _begin(function: Callable[[T], R], items: Sequence[T]) -> tuple[int, IO[bytes]]:
