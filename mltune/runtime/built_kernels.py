@@ -6,7 +6,7 @@ import ctypes
 import itertools
 import operator
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -25,6 +25,18 @@ _BEGUN = "a part of the product was enqueued, so c may have changed"
 def has_begun(error: BaseException) -> bool:
     """Whether the driver refused a pass after it took another one, so that C may have changed."""
     return _BEGUN in getattr(error, "__notes__", ())
+
+
+def add_event(array: cl_array.Array, event: cl.Event, waited: Iterable[cl.Event]) -> None:
+    """Let an array wait for an event in place of those that came before it.
+
+    With all of them each call would wait for more. pyopencl's own `add_event` stops the host until
+    the first of many have ended.
+    """
+    array.events.append(event)
+    for each in waited:
+        if each in array.events:
+            array.events.remove(each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +166,9 @@ class BuiltKernels:
                         if last is not scratch.last:
                             scratch = replace(scratch, last=last)
                         self._scratch[queue.int_ptr] = scratch
-        finally:  # without the lock, as it waits for the first events of a c with many
+        finally:
             if launched:
-                c.add_event(launched[-1])
-                _drop(waited, c.events)
+                add_event(c, launched[-1], waited)
         return tuple(launched)
 
     def _scratch_of(self, queue: cl.CommandQueue, nbytes: int) -> _Scratch:
@@ -256,13 +267,6 @@ def _opencl_launch() -> Callable[..., int] | None:
         *(ctypes.c_uint, pointer, pointer),
     )
     return launch
-
-
-def _drop(waited: Sequence[cl.Event], events: list[cl.Event]) -> None:
-    """Drop events of an array that a newer event of it waits for, or each call waits for more."""
-    for each in waited:
-        if each in events:
-            events.remove(each)
 
 
 def _is_out_of_order(queue: cl.CommandQueue) -> bool:

@@ -16,6 +16,7 @@ from mltune.counted import counted
 from mltune.errors import MltuneError, UsageError
 from mltune.problem import Precision, problem_type_name
 from mltune.runtime.arrays import Copied, Copies, are_on_device, misses, orders, rank
+from mltune.runtime.built_kernels import add_event
 from mltune.runtime.loading import load
 from mltune.runtime.placement import (
     PlacedArray,
@@ -293,7 +294,7 @@ class TunedSet:
             begun = [event for *_, product in batches for event in product.events]
             if begun:
                 event = begun[0] if len(begun) == 1 else cl.enqueue_marker(queue, begun)
-                c.add_event(event)
+                add_event(c, event, events)
         return c, event if begun else cl.enqueue_marker(queue, events)
 
     def _refuse_shared(self, read: Mapping[str, cl_array.Array], c: cl_array.Array) -> None:

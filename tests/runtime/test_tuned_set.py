@@ -246,6 +246,18 @@ def test_a_long_batch_is_enqueued_before_the_event_that_it_waits_for(
     given.release()
 
 
+def test_the_c_of_a_batch_keeps_the_event_of_its_last_call_alone(queue: cl.CommandQueue) -> None:
+    given = tuned("sgemm_nn")
+    a, c = (cl_array.to_device(queue, np.ones((3, 2, 2), "float32")) for _ in "ac")
+
+    for _ in range(3):
+        _, event = given.gemm(queue, a, a, c)
+        assert c.events == [event]
+
+    np.testing.assert_array_equal(c.get(), 2)
+    given.release()
+
+
 def test_c_waits_for_the_products_before_one_that_fails(
     queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
