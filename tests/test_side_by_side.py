@@ -107,3 +107,11 @@ def test_copies_end_with_a_killed_process() -> None:
         said, _ = parent.communicate(timeout=PATIENCE_SECONDS)  # until no copy has the pipe
 
     assert said == b""
+
+
+def test_a_program_that_ignores_the_end_of_its_processes_gets_its_answers() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert [*side_by_side(abs, (-1, -2))] == [1, 2]
+    finally:
+        signal.signal(signal.SIGCHLD, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
 import operator
@@ -35,7 +36,7 @@ def add_event(array: cl_array.Array, event: cl.Event, waited: Iterable[cl.Event]
     """
     array.events.append(event)
     for each in waited:
-        if each in array.events:
+        with contextlib.suppress(ValueError):  # it is there no more, or was never
             array.events.remove(each)
 
 
