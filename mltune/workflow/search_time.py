@@ -25,7 +25,7 @@ _LEADERS_SECONDS = 25.0
 """The least time for the leaders of a longer search; an H200 times 40 on 100 sizes in it."""
 
 _BEGIN_SECONDS = 6.0
-"""Until trials come at their full pace: 5 to 8 s in 22 searches on an H100 or H200."""
+"""On a GPU, until trials come at their full pace: 5 to 8 s in 22 searches on an H100 or H200."""
 
 _KNOWN_SHARE = 0.45
 """Of a time limit, for the leaders, where priors name fast kernels: fewer trials do then."""
@@ -97,9 +97,11 @@ class SearchTime:
             if trials >= UNLIMITED_BUDGET:
                 return ends
             return f"{ends}, or {counted(trials, 'trial')} and the leaders' rounds"
-        begin, each, more = (0.5, 0.08, 1.0) if info.device.kind == "cpu" else (0.1, 0.006, 0.5)
-        seconds = _BEGIN_SECONDS + more * _named_sizes(info)
-        seconds += trials * (begin + each * len(info.sizes)) / (1 - info.cross_share)
+        begin, trial, each, more = (_BEGIN_SECONDS, 0.1, 0.006, 0.5)
+        if info.device.kind == "cpu":
+            begin, trial, each, more = (0.0, 0.5, 0.08, 1.0)
+        seconds = begin + more * _named_sizes(info)
+        seconds += trials * (trial + each * len(info.sizes)) / (1 - info.cross_share)
         seconds += self.of_comparison(seconds)
         text = f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds:.0f} s"
         return (

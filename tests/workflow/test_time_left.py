@@ -69,12 +69,13 @@ def test_a_worker_shows_no_end_of_trials_that_a_time_limit_ends() -> None:
     ]
 
 
-def test_the_forecast_counts_the_start_and_the_named_sizes() -> None:
+def test_the_forecast_counts_the_start_on_a_gpu_and_the_named_sizes() -> None:
     info = read_info(Path("runs/2026-11-21-sgemm-nn-pocl"))
     assert (len(info.problems), len(info.final_problems)) == (7, 421)
+    alone = replace(info, cross_sizes=())
+    on_gpu = replace(alone, device=replace(info.device, kind="gpu"))
 
-    alone = SearchTime(time.monotonic()).forecast(replace(info, cross_sizes=()), 10)
-    named = SearchTime(time.monotonic()).forecast(info, 10)
+    said = [SearchTime(time.monotonic()).forecast(each, 10) for each in (alone, on_gpu, info)]
 
-    assert alone == "10 trials and the leaders' rounds: about 17 s, by other devices"
-    assert named == "10 trials and the leaders' rounds: about 7 min, by other devices"
+    about = "10 trials and the leaders' rounds: about"
+    assert said == [f"{about} {each}, by other devices" for each in ("11 s", "7 s", "7 min")]
