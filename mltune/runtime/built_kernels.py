@@ -20,6 +20,8 @@ from pyopencl import _cl
 from mltune.runtime.building import BuildError, build
 from mltune.runtime.gemm_kernel import GemmKernel, GemmType, KernelError
 
+_Extent = tuple[int, int, int]
+
 _BEGUN = "a part of the product was enqueued, so c may have changed"
 
 
@@ -48,7 +50,8 @@ class Plan:
         number: the kernel's.
         swaps: whether B comes before A among the kernel's arguments.
         integers: the arguments that are integers.
-        global_sizes: one for each of the kernel's passes; 0 where there is nothing to start.
+        launches: the number of each pass that has something to start, its global size and its
+            work-group.
         scratch_bytes: of memory that the passes share.
         counter_bytes: of memory for counters.
     """
@@ -56,7 +59,7 @@ class Plan:
     number: int
     swaps: bool
     integers: tuple[int, ...]
-    global_sizes: tuple[tuple[int, int, int], ...]
+    launches: tuple[tuple[int, _Extent, _Extent], ...]
     scratch_bytes: int
     counter_bytes: int
 
@@ -140,21 +143,17 @@ class BuiltKernels:
                 arguments = self._ordered[plan.number](
                     (*buffers, *factors, *memories, *plan.integers)
                 )
-                passes = zip(functions, plan.global_sizes, kernel.passes, strict=True)
-                launches = [
-                    (function, global_size, work_group)
-                    for function, global_size, (_, work_group) in passes
-                    if 0 not in global_size
-                ]
                 # All arguments first: else the device waits for the host between two passes.
-                for function, _, _ in launches:
-                    function.set_args(*arguments)
+                for number, _, _ in plan.launches:
+                    functions[number].set_args(*arguments)
                 try:
-                    for place, (function, global_size, work_group) in enumerate(launches):
+                    for number, global_size, work_group in plan.launches:
                         try:
-                            begun = start(function, queue, global_size, work_group, events)
+                            begun = start(
+                                functions[number], queue, global_size, work_group, events
+                            )
                         except cl.Error as error:
-                            if place > 0:
+                            if number > plan.launches[0][0]:
                                 error.add_note(_BEGUN)
                             raise
                         launched += begun
@@ -218,7 +217,6 @@ class BuiltKernels:
         return (queue.context.int_ptr, queue.device.int_ptr, number) in self._built
 
 
-_Extent = tuple[int, int, int]
 _Start = Callable[
     [cl.Kernel, cl.CommandQueue, _Extent, _Extent, Sequence[cl.Event]], list[cl.Event]
 ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pyopencl as cl
@@ -30,6 +30,19 @@ from mltune.runtime.tuned_gemm import Operand, TunedGemm
 from mltune.selector import Choice, Selector
 
 _MATRIX, _BATCH = 2, 3
+_KEPT_FORMS = 4096
+
+
+class _Form(NamedTuple):
+    """What of an array determines the problem type."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +101,8 @@ class TunedSet:
             ways = self._ways.setdefault(np.dtype(contraction.precision.dtype), [])
             ways += [_Way(each, way) for way in each.ways]
         self._copies = Copies(self._name)
+        # Programs often call with the same few forms: this takes 40 us, and a call less than 20.
+        self._best = lru_cache(maxsize=_KEPT_FORMS)(self._best_of)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(TunedSet, name=self._name), (tuple(self._tuned.values()),)
@@ -141,7 +156,7 @@ class TunedSet:
         """
         if are_on_device((a, b), self._name):
             return self.gemm(a.queue, a, b)[0]
-        way = self._best((a, b))
+        way, _ = self._best(*map(_form, (a, b)))
         queue = way.tuned.host_queue()
         return self._copies.around(
             queue,
@@ -167,7 +182,7 @@ class TunedSet:
             queue: where to enqueue; its device computes.
             a: m x k in any memory order, or a batch of such.
             b: k x n, likewise.
-            c: m x n, likewise; made if left out.
+            c: m x n, likewise; made by a's allocator if left out.
             alpha: factor of the product.
             beta: factor of the old c.
             wait_for: events to wait for, in addition to the arrays' own.
@@ -178,19 +193,15 @@ class TunedSet:
                 c may have changed.
         """
         given: tuple[Any, ...] = (a, b) if c is None else (a, b, c)
-        wrong = [type(each).__name__ for each in given if not isinstance(each, cl_array.Array)]
-        if wrong:
-            raise UsageError(f"{self._name}: arrays must be pyopencl's, got {wrong[0]}")
-        for what, value, kind, words in (
-            ("queue", queue, cl.CommandQueue, "a pyopencl command queue"),
-            ("wait_for", wait_for, Iterable | None, "a sequence of events such as [event]"),
-        ):
-            if not isinstance(value, kind):
-                raise UsageError(
-                    f"{self._name}: {what} must be {words}, got {type(value).__name__}"
-                )
-        way = self._best(given)
-        if misses(way.orders, [orders(each) for each in given]):
+        for each in given:
+            if not isinstance(each, cl_array.Array):
+                self._refuse("arrays", "pyopencl's", each)
+        if not isinstance(queue, cl.CommandQueue):
+            self._refuse("queue", "a pyopencl command queue", queue)
+        if wait_for is not None and not isinstance(wait_for, Iterable):
+            self._refuse("wait_for", "a sequence of events such as [event]", wait_for)
+        way, fits = self._best(*map(_form, given))
+        if not fits:
             raise UsageError(f"{self._name}: {self._lacking(given)}")
         return self._compute(way, queue, a, b, c, alpha, beta, wait_for)
 
@@ -199,8 +210,12 @@ class TunedSet:
         for each in self._tuned.values():
             each.release()
 
-    def _best(self, given: Sequence[Any]) -> _Way:
-        """Check types and shapes, and return the best way by `rank`."""
+    def _refuse(self, what: str, wanted: str, got: object) -> NoReturn:
+        raise UsageError(f"{self._name}: {what} must be {wanted}, got {type(got).__name__}")
+
+    def _best_of(self, *forms: tuple[Any, Any, Any]) -> tuple[_Way, bool]:
+        """Check types and shapes, and return the best way by `rank`, and if it needs no copies."""
+        given = [_Form(*each) for each in forms]
         types = {str(each.dtype) for each in given}
         if len(types) > 1:
             raise UsageError(
@@ -226,10 +241,11 @@ class TunedSet:
         ways = self._ways.get(given[0].dtype, [])
         if not ways:
             raise UsageError(f"{self._name}: {self._lacking(given)}")
-        return min(
+        best = min(
             ways,
             key=lambda way: rank(way.orders, found, is_other_kind=way.dims != dims),
         )
+        return best, not misses(best.orders, found)
 
     def _lacking(self, given: Sequence[Any]) -> str:
         """Say which problem type would be needed."""
@@ -268,7 +284,7 @@ class TunedSet:
         if c is None:
             if beta != 0:
                 raise UsageError(f"{self._name}: c must be given, as beta is {beta}")
-            c = _empty(queue, (*a.shape[:-1], b.shape[-1]), a.dtype, way.orders[2])
+            c = _empty(queue, a, b.shape[-1], way.orders[2])
         elif a.ndim == _BATCH:
             self._refuse_shared({"a": a, "b": b} if alpha != 0 else {}, c)
         events = [*(wait_for or ()), *a.events, *b.events, *c.events]
@@ -314,15 +330,19 @@ class TunedSet:
                 )
 
 
-def _empty(
-    queue: cl.CommandQueue, shape: tuple[int, ...], dtype: np.dtype[Any], order: str
-) -> cl_array.Array:
+def _form(array: Operand) -> tuple[Any, Any, Any]:
+    """Return the fields of a `_Form`: a plain tuple, as one is made at every call."""
+    return array.dtype, array.shape, array.strides
+
+
+def _empty(queue: cl.CommandQueue, a: cl_array.Array, columns: int, order: str) -> cl_array.Array:
     """Make an array of matrices one after the other, each in a memory order."""
-    rows, columns = shape[-2:]
+    *lead, rows, _ = a.shape
     matrix = (columns, 1) if order == "C" else (1, rows)
-    steps = matrix if len(shape) == _MATRIX else (rows * columns, *matrix)
-    strides = tuple(step * dtype.itemsize for step in steps)
-    return cl_array.Array(queue, shape, dtype, strides=strides)
+    steps = (rows * columns, *matrix) if lead else matrix
+    strides = tuple(step * a.dtype.itemsize for step in steps)
+    shape = (*lead, rows, columns)
+    return cl_array.Array(queue, shape, a.dtype, allocator=a.allocator, strides=strides)
 
 
 def _product_of(array: cl_array.Array, number: int) -> cl_array.Array:

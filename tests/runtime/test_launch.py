@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
-from pyopencl.tools import SVMAllocator
+from pyopencl.tools import ImmediateAllocator, MemoryPool, SVMAllocator
 
 from mltune.kernel import two_step_build
 from mltune.problem import Contraction, Precision, gemm, problem_type_name
@@ -124,6 +124,37 @@ def test_makes_c_in_the_order_that_the_operands_have(
 
         assert c.strides[contiguous] == 4
         np.testing.assert_allclose(get(c), a @ b, rtol=1e-5, atol=1e-5)
+
+
+def test_makes_c_by_the_allocator_of_a(queue: cl.CommandQueue, naive_kernel: Write) -> None:
+    ones = np.ones((4, 4), "float32", order="F")
+    shared = SVMAllocator(
+        queue.context, alignment=0, flags=cl.svm_mem_flags.READ_WRITE, queue=queue
+    )
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+
+    for allocator in (None, MemoryPool(ImmediateAllocator(queue)), shared):
+        a = cl_array.to_device(queue, ones, allocator=allocator)
+        results = [tuned.gemm(queue, a, cl_array.to_device(queue, ones))[0] for _ in range(2)]
+
+        for c in results:
+            assert c.allocator is allocator
+            assert c.queue == queue
+            assert (c.get() == 4).all()
+        assert results[0].base_data is not results[1].base_data
+
+
+def test_makes_c_for_each_context(queue: cl.CommandQueue, naive_kernel: Write) -> None:
+    ones = np.ones((4, 4), "float32", order="F")
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+    other = cl.CommandQueue(cl.Context([queue.device]))
+
+    for each in (queue, other, queue):
+        a = cl_array.to_device(each, ones)
+        c, _ = tuned.gemm(each, a, a)
+
+        assert c.context == each.context
+        assert (c.get() == 4).all()
 
 
 def test_chooses_by_the_size_that_the_kernel_computes(

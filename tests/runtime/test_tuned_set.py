@@ -14,6 +14,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
+from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 import mltune
 from mltune.device import DeviceEntry, choose
@@ -198,6 +199,10 @@ def test_a_batch_is_one_launch_or_several(
     on_a, on_b, c = (cl_array.to_device(queue, each) for each in (a, b, old))
 
     right(given(a, b), a, b)
+    pooled = MemoryPool(ImmediateAllocator(queue))
+    c_of_pool = given(cl_array.to_device(queue, a, allocator=pooled), on_b)
+    assert c_of_pool.allocator is pooled
+    right(c_of_pool.get(), a, b)
     result, event = given.gemm(queue, on_a, on_b, c, alpha=2, beta=-1)
 
     event.wait()
