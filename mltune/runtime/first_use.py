@@ -1,7 +1,9 @@
 """The check of a pack at its first use on a device: results, and the speeds that it states.
 
-The result is kept for each device and driver version, so the check runs once. It is not kept if
-memory was lacking, because the next process may have it.
+The kernels of the sizes whose speeds are stated are checked at once, and each other one before its
+first launch: to build all of them takes half a minute. The result is kept for each device and
+driver version, so a kernel is checked once. It is not kept if memory was lacking, because the next
+process may have it.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +32,7 @@ from mltune.selector import Selector
 from mltune.selector.json import selector_data
 from mltune.selector.speeds import Speed
 
-VERSION = 2
+VERSION = 3
 """Of the checks; results of an earlier version are not used."""
 
 # no multiples of any tile, so that every kernel handles edges and remainders
@@ -37,6 +40,8 @@ _PROBE = (131, 67, 97)
 _PROBE_BATCH = 2
 _FACTORS = (1.5, -0.5)
 _RUNS = 7
+_TIMED_NUMBERS = 2**18
+"""So many random numbers, again and again, are timed: to draw millions takes most of a second."""
 _ROUNDING = 8  # times k times the precision's unit of roundoff
 _LACKING = (cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE, cl.status_code.OUT_OF_HOST_MEMORY)
 """Not OUT_OF_RESOURCES: a kernel that needs too many registers fails with it for ever."""
@@ -47,15 +52,24 @@ class Finding:
     """The result of checking a pack on a device.
 
     Attributes:
+        right: numbers of kernels whose results are right.
         wrong: numbers of kernels that cannot be used, each with the reason.
         seconds: of the chosen kernel on each of the pack's sizes, the least of some runs; 0 if
             that could not be measured.
         may_pass: whether a kernel failed only because memory was lacking.
     """
 
+    right: tuple[int, ...]
     wrong: tuple[tuple[int, str], ...]
     seconds: tuple[float, ...]
     may_pass: bool = False
+
+    def and_one(self, number: int, fault: _Fault | None) -> Finding:
+        """Return the result with one more kernel."""
+        if fault is None:
+            return replace(self, right=(*self.right, number))
+        may_pass = self.may_pass or fault.may_pass
+        return replace(self, wrong=(*self.wrong, (number, fault.reason)), may_pass=may_pass)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,39 +87,38 @@ def check(
     queue: cl.CommandQueue,
     numbers: Sequence[int],
 ) -> Finding:
-    """Compute a product with each kernel, and time the sizes whose times the pack states.
+    """Compute a product with some kernels, and time the sizes whose times the pack states.
 
     Args:
         launcher: of all kernels of the selector.
         selector: of a problem type without an epilogue.
         speeds: that the pack states.
         queue: of the device.
-        numbers: of the kernels that may run there; others are neither built nor timed.
+        numbers: of the kernels to check; others are neither built nor timed.
     """
+    product = _Product(selector)
+    found = Finding((), (), ())
+    for number in numbers:
+        found = found.and_one(number, product.fault(launcher, queue, number))
+    # A size whose own kernel is not used here has no time: another one may take minutes.
     own = cl.CommandQueue(
         queue.context, queue.device, cl.command_queue_properties.PROFILING_ENABLE
     )
-    product = _Product(selector, own)
-    asked = ((number, product.fault(launcher, number)) for number in numbers)
-    faults = [(number, fault) for number, fault in asked if fault is not None]
-    wrong = tuple((number, fault.reason) for number, fault in faults)
-    # A size whose own kernel is not used here has no time: another one may take minutes.
-    usable = set(numbers) - dict(faults).keys()
     taken = tuple(
         _seconds(launcher, selector, each, own)
-        if selector.choose(*each.size).index in usable
+        if selector.choose(*each.size).index in found.right
         else 0.0
         for each in speeds
     )
-    return Finding(wrong, taken, any(fault.may_pass for _, fault in faults))
+    return replace(found, seconds=taken)
 
 
 class _Product:
     """A small product with its right result."""
 
-    def __init__(self, selector: Selector, queue: cl.CommandQueue) -> None:
+    def __init__(self, selector: Selector) -> None:
         contraction = selector.contraction
-        self._queue, self._orders = queue, memory_orders(contraction)
+        self._orders = memory_orders(contraction)
         m, n, k = _PROBE
         lead = (_PROBE_BATCH,) if contraction.batch_indices else ()
         dtype = np.dtype(contraction.precision.dtype)
@@ -125,17 +138,16 @@ class _Product:
         sums = abs(x).sum(-1)[..., None] + abs(y).sum(-2)[..., None, :]
         self._bound += abs(alpha) * compute.least_error * sums
 
-    def fault(self, launcher: Launcher, number: int) -> _Fault | None:
-        """Return what is wrong with a kernel on this device; None if nothing is."""
+    def fault(self, launcher: Launcher, queue: cl.CommandQueue, number: int) -> _Fault | None:
+        """Return what is wrong with a kernel on a queue's device; None if nothing is."""
+        own = cl.CommandQueue(queue.context, queue.device)  # the caller's may be out of order
         a, b, c = (
-            to_device(self._queue, each, order)
+            to_device(own, each, order)
             for each, order in zip(self._given, self._orders, strict=True)
         )
         alpha, beta = _FACTORS
         try:
-            result, event = launcher.gemm(
-                self._queue, a, b, c, alpha=alpha, beta=beta, kernel=number
-            )
+            result, event = launcher.gemm(own, a, b, c, alpha=alpha, beta=beta, kernel=number)
             event.wait()
             computed = to_host(result)
         except KernelError as error:
@@ -148,6 +160,62 @@ class _Product:
         if not bad.any():
             return None
         return _Fault(f"computes {int(bad.sum())} of {bad.size} elements wrong")
+
+
+class Proof:
+    """Checks each kernel of a pack before its first launch on a device; threads may share it.
+
+    Args:
+        launcher: of all kernels of the selector.
+        selector: of a problem type without an epilogue.
+        found: the result so far.
+        keep: is given each new result.
+    """
+
+    def __init__(
+        self,
+        launcher: Launcher,
+        selector: Selector,
+        found: Finding,
+        keep: Callable[[Finding], None],
+    ) -> None:
+        self._launcher = launcher
+        self._product = _Product(selector)
+        self._found = found
+        self._keep = keep
+        self._right = set(found.right)
+        self._lock = threading.RLock()
+        self._is_busy = False
+
+    def prove(self, queue: cl.CommandQueue, number: int) -> None:
+        """Check a kernel, unless that was done.
+
+        Raises:
+            KernelError: when it must not be used on the queue's device.
+        """
+        if number in self._right:
+            return
+        with self._lock:
+            # This launch is the check itself, or another thread has just done it.
+            if self._is_busy or number in self._right:
+                return
+            reason = dict(self._found.wrong).get(number)
+            if reason is None:
+                reason = self._checked(queue, number)
+        if reason is not None:
+            raise KernelError(reason, number)
+
+    def _checked(self, queue: cl.CommandQueue, number: int) -> str | None:
+        """Return what is wrong with a kernel; the lock must be held."""
+        self._is_busy = True
+        try:
+            fault = self._product.fault(self._launcher, queue, number)
+        finally:
+            self._is_busy = False
+        self._found = self._found.and_one(number, fault)
+        self._keep(self._found)
+        self._right.update(self._found.right)
+        return None if fault is None else fault.reason
 
 
 def _lacks_memory(error: BaseException | None) -> bool:
@@ -172,11 +240,11 @@ def _seconds(
     m, n, k, batch = speed.size
     lead = (batch,) if selector.contraction.batch_indices else ()
     dtype = np.dtype(selector.contraction.precision.dtype)
-    rng = np.random.default_rng(1)
+    numbers = _random(np.random.default_rng(1), (_TIMED_NUMBERS,), dtype)
     times = []
     try:
         a, b = (
-            to_device(queue, _random(rng, (*lead, *shape), dtype), order)
+            to_device(queue, np.resize(numbers, (*lead, *shape)), order)
             for shape, order in zip(((m, k), (k, n)), orders, strict=False)
         )
         c, _ = launcher.gemm(queue, a, b)  # builds the kernel, and warms up
@@ -196,14 +264,15 @@ def kept_finding(
     file = _file(selector, speeds, hashes, device)
     try:
         data = json.loads(file.read_text(encoding="utf-8")) if file else {}
+        right = tuple(map(int, data["right"]))
         wrong = tuple((int(number), str(reason)) for number, reason in data["wrong"])
         seconds = tuple(map(float, data["seconds"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None
     is_whole = len(seconds) == len(speeds) and all(
-        0 <= number < len(selector.portfolio) for number, _ in wrong
+        0 <= number < len(selector.portfolio) for number in (*right, *dict(wrong))
     )
-    return Finding(wrong, seconds) if is_whole else None
+    return Finding(right, wrong, seconds) if is_whole else None
 
 
 def keep_finding(
@@ -217,7 +286,12 @@ def keep_finding(
     file = None if finding.may_pass else _file(selector, speeds, hashes, device)
     if file is None:
         return
-    data = {"device": device.model, "wrong": finding.wrong, "seconds": finding.seconds}
+    data = {
+        "device": device.model,
+        "right": finding.right,
+        "wrong": finding.wrong,
+        "seconds": finding.seconds,
+    }
     with contextlib.suppress(MltuneError):
         make_folder(file.parent)
         write_atomically(file, json.dumps(data).encode())

@@ -11,7 +11,7 @@ class GemmError(ValueError):
 
 
 class KernelError(GemmError):
-    """A kernel does not build for a device, or needs more local memory than the device has.
+    """A kernel does not build for a device, lacks local memory there, or computes wrong results.
 
     Attributes:
         number: the kernel's.

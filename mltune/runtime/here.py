@@ -16,7 +16,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.needs import lacks
 from mltune.problem import problem_type_name
-from mltune.runtime.first_use import Finding, check, keep_finding, kept_finding
+from mltune.runtime.first_use import Finding, Proof, check, keep_finding, kept_finding
 from mltune.runtime.gemm_kernel import GemmKernel, GemmType
 from mltune.runtime.launch import Launcher
 from mltune.selector import Selector
@@ -57,8 +57,11 @@ class Here:
         """The numbers of kernels that are not used on this device, each with the reason."""
         self.finding: Finding | None = None
         self.learned: dict[Arrays, Learned] = {}
+        self._proof: Proof | None = None
         self._restrict()
-        self.launcher = Launcher(gemm_type, kernels, lambda *size: self._choose(*size))
+        self.launcher = Launcher(
+            gemm_type, kernels, lambda *size: self._choose(*size), self._prove
+        )
 
     def settle(
         self,
@@ -71,12 +74,14 @@ class Here:
     ) -> None:
         """Find the kernels that run on a device; check a pack, unless that was done before.
 
+        At first only the kernels of the sizes whose speeds a pack states are checked.
+
         Args:
             kernels: of the selector.
             device: of the queue.
             speeds: that a pack states; none for a selector that is no pack.
             queue: to check with.
-            anew: whether to repeat an earlier check.
+            anew: whether to check all kernels now, also if that was done before.
 
         Raises:
             NoDeviceError: when no kernel runs there.
@@ -87,16 +92,27 @@ class Here:
         if speeds and not self._selector.contraction.epilogue:
             hashes = [kernel.source_hash for kernel in kernels]
             kept = None if anew else kept_finding(self._selector, speeds, hashes, device)
-            numbers = [i for i in range(len(kernels)) if i not in self.lacking]
+            able = set(range(len(kernels))) - self.lacking.keys()
+            stated = {self._selector.choose(*each.size).index for each in speeds}
+            numbers = sorted(able if anew else able & stated)
             found = kept or check(self.launcher, self._selector, speeds, queue, numbers)
-            if kept is None:
+
+            def keep(found: Finding) -> None:
                 keep_finding(found, self._selector, speeds, hashes, device)
+
+            if kept is None:
+                keep(found)
+            self._proof = Proof(self.launcher, self._selector, found, keep)
             self.lacking |= found.wrong
             self.finding = found
             _refuse_if_none_is_left(self._name, self._selector, self.lacking, device)
         self._restrict()
         if line := self._line(device, speeds):
             _log.warning("%s", line)
+
+    def _prove(self, queue: cl.CommandQueue, number: int) -> None:
+        if self._proof is not None:
+            self._proof.prove(queue, number)
 
     def drop(self, number: int, reason: str) -> bool:
         """Stop using a kernel that does not build; False if it is the last one."""

@@ -14,7 +14,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
-from mltune.runtime.built_kernels import BuiltKernels, Plan
+from mltune.runtime.built_kernels import BuiltKernels, Plan, Prove
 from mltune.runtime.gemm_kernel import GemmError, GemmKernel, GemmType
 from mltune.runtime.placement import (
     Described,
@@ -58,13 +58,14 @@ class Launcher:
         gemm_type: GemmType,
         kernels: Sequence[GemmKernel],
         select: Callable[[int, int, int, int], int],
+        prove: Prove | None = None,
     ) -> None:
         self._type = gemm_type
         self._scalar = np.dtype(gemm_type.dtype).type
         self._largest = float(np.finfo(self._scalar).max)
         self._kernels = tuple(kernels)
         self._select = select
-        self._built = BuiltKernels(gemm_type, kernels)
+        self._built = BuiltKernels(gemm_type, kernels, prove)
         self._asks_units = any(kernel.counts_units for kernel in kernels)
         # Programs often call with the same few arrays.
         self._planned = lru_cache(maxsize=_KEPT_PLANS)(self._plan)
@@ -108,7 +109,7 @@ class Launcher:
         Raises:
             GemmError: when types, shapes or memory orders do not fit, an array ends beyond its
                 buffer or is of another context, or c shares memory with a, b or the bias.
-            KernelError: when the kernel does not build for the device.
+            KernelError: when the kernel does not build for the device, or must not be used there.
             cl.Error: when the driver refuses the launch; a note says so if c may have changed.
         """
         c, events = self.enqueue(

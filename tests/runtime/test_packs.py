@@ -4,6 +4,7 @@ import json
 import logging
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -124,13 +125,67 @@ def test_a_kernel_for_other_devices_is_not_built(
     number = selector.choose(*SIZE).index
     tuned = spoilt(number, "__kernel", "/* asm */ __kernel")
 
-    here = tuned.settle(queue)
+    here = tuned.settle(queue, anew=True)
 
     assert here.lacking == {number: "PTX instructions of NVIDIA GPUs"}
     assert here.finding is not None
     assert here.finding.seconds == (0.0,)
     assert len(built) == len(tuned.kernels) - 1
     assert tuned.kernels[number].name not in built
+
+
+@pytest.mark.usefixtures("kept")
+def test_each_kernel_is_checked_before_its_first_launch(
+    spoilt: Spoil, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    built = []
+
+    def noted(*given: Any, **options: Any) -> Any:
+        built.append(given[1])
+        return build(*given, **options)
+
+    monkeypatch.setattr("mltune.runtime.built_kernels.build", noted)
+    tuned = spoilt(0, "(alpha_argument)", "(2 * alpha_argument)")  # not of the stated size
+    names = [kernel.name for kernel in tuned.kernels]
+    with caplog.at_level(logging.WARNING):
+        product(tuned, queue)
+        assert built == [names[1]]
+        assert lines(caplog) == []
+        for _ in range(2):
+            product(tuned, queue, 7)
+    (line,) = lines(caplog)
+    assert line.startswith(f"here/sgemm_nn on {queue.device.name}: computes ")
+    assert line.endswith(" elements wrong; another kernel takes its place")
+    assert built == [names[1], names[0]]
+
+    tuned = spoilt(0, "(alpha_argument)", "(2 * alpha_argument)")
+    with caplog.at_level(logging.WARNING):
+        product(tuned, queue, 7)
+    (line,) = lines(caplog)
+    assert "1 of 5 kernels is not used there: computes" in line
+    assert built == [names[1], names[0], names[1]]
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_wrong_kernel_that_is_asked_for_is_refused(
+    spoilt: Spoil, queue: cl.CommandQueue
+) -> None:
+    tuned = spoilt(3, "(alpha_argument)", "(2 * alpha_argument)")
+    a = cl_array.zeros(queue, (8, 8), "float32")
+
+    with pytest.raises(MltuneError, match="elements wrong"):
+        tuned.gemm(queue, a, a, kernel=3)
+
+
+@pytest.mark.usefixtures("kept")
+def test_threads_wait_for_the_check_of_a_kernel(spoilt: Spoil, queue: cl.CommandQueue) -> None:
+    tuned = spoilt(0, "(alpha_argument)", "(2 * alpha_argument)")
+    with ThreadPoolExecutor(4) as pool:
+        done = [pool.submit(product, tuned, queue, 7) for _ in range(8)]
+
+    for each in done:
+        each.result()
 
 
 def of_memory() -> cl.Error:
@@ -162,7 +217,7 @@ def test_a_kernel_that_lacked_memory_is_used_by_the_next_process(
 
     def lacking() -> dict[int, str]:
         tuned = TunedGemm(selector, kernels, speeds=[Speed(SIZE, 1.0)])
-        return tuned.settle(queue).lacking
+        return tuned.settle(queue, anew=True).lacking
 
     assert list(lacking()) == [0, 1]
     assert not kept.exists()
@@ -175,7 +230,7 @@ def test_a_slow_pack_says_so(
     spoilt: Spoil, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        product(spoilt(0, "", "not OpenCL", 1e-9), queue)
+        spoilt(0, "", "not OpenCL", 1e-9).settle(queue, anew=True)
 
     (line,) = lines(caplog)
     assert "1 of 5 kernels is not used there: kernel Cij" in line
@@ -209,7 +264,7 @@ def test_a_pack_of_another_device_says_what_to_expect(
         foreign, spoilt(0, "", "not OpenCL").kernels, name="x/y", speeds=[Speed(SIZE, 0.5)]
     )
     with caplog.at_level(logging.WARNING):
-        product(tuned, queue)
+        tuned.settle(queue, anew=True)
 
     (line,) = lines(caplog)
     assert line.startswith(f"x/y, tuned for Sonic 3000, on {queue.device.name}: 1 of 5 kernels")
@@ -239,7 +294,7 @@ def test_a_check_is_kept_in_the_folder_that_is_named_also_without_a_home_folder(
 ) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", "~")
-    found = first_use.Finding(wrong=((1, "fails"),), seconds=())
+    found = first_use.Finding(right=(0, 2), wrong=((1, "fails"),), seconds=())
 
     first_use.keep_finding(found, selector, (), (), CPU)
 
@@ -262,9 +317,9 @@ def test_every_problem_type_can_be_checked(problem: str, queue: cl.CommandQueue)
     kernels = [FAMILIES["tiled"].generate(contraction, each) for each in CONFIGS]
     tuned = TunedGemm(selector_for(contraction), kernels, speeds=[Speed((9, 8, 7, 1), 1.0)])
 
-    here = tuned.settle(queue)
+    here = tuned.settle(queue, anew=True)
 
     assert here.lacking == {}
     assert here.finding is not None
     assert here.finding.seconds[0] > 0
-    assert first_use.VERSION == 2
+    assert first_use.VERSION == 3

@@ -22,6 +22,9 @@ from .gemm_kernel import GemmKernel, GemmType, KernelError
 
 _Extent = tuple[int, int, int]
 
+Prove = Callable[[cl.CommandQueue, int], None]
+"""Is asked before each launch; raises `KernelError` if a kernel must not be used on a device."""
+
 _BEGUN = "a part of the product was enqueued, so c may have changed"
 
 
@@ -84,9 +87,12 @@ class BuiltKernels:
     next.
     """
 
-    def __init__(self, gemm_type: GemmType, kernels: Sequence[GemmKernel]) -> None:
+    def __init__(
+        self, gemm_type: GemmType, kernels: Sequence[GemmKernel], prove: Prove | None
+    ) -> None:
         self._type = gemm_type
         self._kernels = tuple(kernels)
+        self._prove = prove
         self._built: dict[tuple[int, int, int], tuple[cl.Kernel, ...]] = {}
         self._scratch: dict[int, _Scratch] = {}
         self._lock = threading.Lock()
@@ -118,9 +124,11 @@ class BuiltKernels:
             The events of the passes.
 
         Raises:
-            KernelError: when the kernel does not build for the device.
+            KernelError: when the kernel does not build for the device, or must not be used there.
             cl.Error: when the driver refuses a pass; see `has_begun`.
         """
+        if self._prove is not None:
+            self._prove(queue, plan.number)
         is_in_order = not _is_out_of_order(queue)
         start = _launched_unwatched if is_in_order and not watched else _launched
         kernel = self._kernels[plan.number]
