@@ -24,6 +24,7 @@ from mltune.runtime.placement import (
     distance_of,
     memory_of,
     overlaps,
+    packed_strides,
     shares_element,
 )
 from mltune.runtime.tuned_gemm import Operand, TunedGemm
@@ -284,7 +285,9 @@ class TunedSet:
         if c is None:
             if beta != 0:
                 raise UsageError(f"{self._name}: c must be given, as beta is {beta}")
-            c = _empty(queue, a, b.shape[-1], way.orders[2])
+            shape = (*a.shape[:-1], b.shape[-1])
+            strides = packed_strides(shape, way.orders[2], a.dtype.itemsize)
+            c = cl_array.Array(queue, shape, a.dtype, allocator=a.allocator, strides=strides)
         elif a.ndim == _BATCH:
             self._refuse_shared({"a": a, "b": b} if alpha != 0 else {}, c)
         events = [*(wait_for or ()), *a.events, *b.events, *c.events]
@@ -333,16 +336,6 @@ class TunedSet:
 def _form(array: Operand) -> tuple[Any, Any, Any]:
     """Return the fields of a `_Form`: a plain tuple, as one is made at every call."""
     return array.dtype, array.shape, array.strides
-
-
-def _empty(queue: cl.CommandQueue, a: cl_array.Array, columns: int, order: str) -> cl_array.Array:
-    """Make an array of matrices one after the other, each in a memory order."""
-    *lead, rows, _ = a.shape
-    matrix = (columns, 1) if order == "C" else (1, rows)
-    steps = (rows * columns, *matrix) if lead else matrix
-    strides = tuple(step * a.dtype.itemsize for step in steps)
-    shape = (*lead, rows, columns)
-    return cl_array.Array(queue, shape, a.dtype, allocator=a.allocator, strides=strides)
 
 
 def _product_of(array: cl_array.Array, number: int) -> cl_array.Array:

@@ -26,6 +26,7 @@ from .placement import (
     fits,
     memory_of,
     overlaps,
+    packed_strides,
     shares_element,
 )
 
@@ -414,11 +415,7 @@ class Launcher:
         a, b = PlacedArray(*described_a), PlacedArray(*described_b)
         sizes, layout = self.sizes(a, b), self._layout(a, b)
         shape = (sizes.batch, sizes.m, sizes.n) if layout.batched else (sizes.m, sizes.n)
-        itemsize = np.dtype(layout.dtype).itemsize
-        matrix = (itemsize, itemsize * sizes.m)
-        if layout.orders[2] == "C":
-            matrix = (itemsize * sizes.n, itemsize)
-        strides = (itemsize * sizes.m * sizes.n, *matrix) if layout.batched else matrix
+        strides = packed_strides(shape, layout.orders[2], a.dtype.itemsize)
         least = cl.Buffer(context, cl.mem_flags.READ_WRITE, 1)
         model = cl_array.Array(context, shape, layout.dtype, strides=strides, data=least)
         model.base_data = None

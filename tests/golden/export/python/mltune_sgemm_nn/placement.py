@@ -106,6 +106,14 @@ def _dimensions(order: str) -> tuple[int, int]:
     return (-2, -1) if order == "F" else (-1, -2)
 
 
+def packed_strides(shape: tuple[int, ...], order: str, itemsize: int) -> tuple[int, ...]:
+    """Return the strides in bytes of matrices without gaps, each in a memory order."""
+    rows, columns = shape[-2:]
+    matrix = (columns, 1) if order == "C" else (1, rows)
+    steps = (rows * columns, *matrix) if len(shape) == 3 else matrix
+    return tuple(step * itemsize for step in steps)
+
+
 def fits(array: PlacedArray, order: str) -> bool:
     """Whether kernels support the layout: contiguous along one axis, no negative strides.
 
