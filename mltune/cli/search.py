@@ -219,10 +219,6 @@ def run(args: argparse.Namespace) -> int:
     import_from_here(args.sampler)
     if args.replay is not None:
         return _run_replay(args)
-    if args.problem is not None and not args.resume:
-        from mltune.workflow.early_refusal import refuse_early
-
-        refuse_early(args.problem, args.device or "auto")
     from mltune.tuning.search_options import SearchOptions
     from mltune.workflow.search import search
 
