@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.output import Cell, print_json, print_table, table_width
-from mltune.cli.parser import positive, seconds, seed
+from mltune.cli.parser import names, positive, seconds, seed
 from mltune.cli.progress_bar import ProgressBar
 from mltune.cli.terminal import columns
 
@@ -35,6 +35,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--against",
+        type=names,
         default="clblast,cublas,numpy",
         metavar="NAMES",
         help="libraries; missing ones are named and skipped (default: clblast,cublas,numpy)",
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         result = bench(
             BenchOptions(
                 selector=args.selector,
-                against=tuple(name.strip() for name in args.against.split(",")),
+                against=args.against,
                 sizes=args.sizes,
                 problem=args.problem,
                 device=args.device,

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from mltune.cli.output import print_json
+from mltune.cli.parser import names
 from mltune.counted import counted
 
 EXAMPLE = "mltune export nvidia-h200/sgemm_nn --lang c -o tuned-c"
@@ -50,6 +51,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--precompile",
+        type=names,
+        default=(),
         metavar="LIST",
         help="kernels that `make precompile` compiles, by precision and transposes: s, nn, "
         "sgemm_nn or all, separated by commas; needs --layout full (default: none)",
@@ -76,9 +79,7 @@ def run(args: argparse.Namespace) -> int:
         args.output,
         name=args.name,
         layout=args.layout,
-        precompile=[word.strip() for word in args.precompile.split(",")]
-        if args.precompile is not None
-        else (),
+        precompile=args.precompile,
         user_kernels=args.user_kernels,
     )
     for warning in result.warnings:

@@ -86,6 +86,11 @@ def seconds(text: str) -> float:
     return _number_where(lambda value: 0 < value < math.inf, "a number of seconds above 0", text)
 
 
+def names(text: str) -> tuple[str, ...]:
+    """Read names between commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+
+
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 

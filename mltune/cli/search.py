@@ -21,7 +21,7 @@ from mltune.cli.output import (
     short_number,
     table_width,
 )
-from mltune.cli.parser import number, positive, seconds, seed
+from mltune.cli.parser import names, number, positive, seconds, seed
 from mltune.cli.progress_bar import ProgressBar
 from mltune.counted import counted
 from mltune.errors import UsageError
@@ -192,7 +192,12 @@ def _declare_measuring(parser: argparse.ArgumentParser) -> None:
         metavar="STATE",
         help="of the device before a sample: warm from the last one, or cold (default: warm)",
     )
-    add("--observe", metavar="NAMES", help="nvml and/or rapl: energy, clocks (default: none)")
+    add(
+        "--observe",
+        type=names,
+        metavar="NAMES",
+        help="nvml and/or rapl: energy, clocks (default: none)",
+    )
     declare_limits(add)
     declare_builders(add)
 
@@ -246,7 +251,7 @@ def run(args: argparse.Namespace) -> int:
         cache=args.cache,
         builders=args.builders,
         rest_seconds=args.rest,
-        observers=None if args.observe is None else tuple(args.observe.split(",")),
+        observers=args.observe,
         objective=args.objective,
         priors=tuple(args.prior),
         time_limit_seconds=args.time_limit,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.output import Cell, print_json, print_table
-from mltune.cli.parser import number, positive, seed
+from mltune.cli.parser import names, number, positive, seed
 from mltune.cli.progress_bar import ProgressBar
 from mltune.errors import UsageError
 from mltune.shell import command
@@ -49,7 +49,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--samples", type=positive, metavar="N", help="launches a repetition (default: 7)")
     add("--device", metavar="D", help="as of search (default: auto)")
     add("--cache", metavar="STATE", help="warm or cold (default: warm)")
-    add("--observe", metavar="NAMES", help="nvml and/or rapl: energy, clocks (default: none)")
+    add(
+        "--observe",
+        type=names,
+        metavar="NAMES",
+        help="nvml and/or rapl: energy, clocks (default: none)",
+    )
     add("--seed", type=seed, default=0, metavar="N", help="of the data (default: 0)")
     add("-o", "--run", type=Path, metavar="DIR", help="the run's folder (default: as of search)")
     add("--resume", action="store_true", help="continue a sweep that was interrupted")
@@ -70,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         samples=args.samples,
         device=args.device,
         cache=args.cache,
-        observers=None if args.observe is None else tuple(args.observe.split(",")),
+        observers=args.observe,
         seed=args.seed,
         folder=args.run,
         resume=args.resume,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mltune.cli.output import Cell, conclude, print_table, short_number
-from mltune.cli.parser import duration, seed
+from mltune.cli.parser import duration, names, seed
 from mltune.cli.progress_bar import ProgressBar
 from mltune.cli.terminal import say
 
@@ -57,12 +57,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--dry-run", action="store_true", help="show the plan, and do nothing")
     add(
         "--lang",
+        type=names,
         metavar="NAMES",
         help="languages of the library, as of export (default: c, and clblast for programs that "
         "call CLBlast)",
     )
     add(
         "--against",
+        type=names,
         metavar="NAMES",
         help="libraries to compare with (default: clblast, and cublas on a GPU, numpy on a CPU)",
     )
@@ -85,8 +87,8 @@ def run(args: argparse.Namespace) -> int:
         device=args.device,
         seed=args.seed,
         space=None if args.space is None else split_names(args.space),
-        against=None if args.against is None else _names(args.against),
-        languages=None if args.lang is None else _names(args.lang),
+        against=args.against,
+        languages=args.lang,
         resume=args.resume,
         dry_run=args.dry_run,
     )
@@ -94,10 +96,6 @@ def run(args: argparse.Namespace) -> int:
         result = tune(options, bar.show, bar.note)
     conclude(result, _print, as_json=args.json)
     return result.exit_code
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.strip() for name in text.split(",")))
 
 
 def _print(result: TuneResult) -> None:

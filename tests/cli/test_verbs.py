@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mltune import __version__
-from mltune.cli.main import VERBS
+from mltune.cli.main import VERBS, parser_of
 from mltune.counted import counted
 from mltune.distil.methods import METHODS
 from mltune.errors import DeviceGoneError
@@ -536,6 +536,13 @@ def test_the_list_of_verbs_needs_no_verb() -> None:
     )
 
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_names_between_commas_may_have_spaces_and_count_once() -> None:
+    for verb in ("search", "sweep"):
+        asked = parser_of(verb).parse_args(["--observe", "nvml, rapl,nvml"])
+
+        assert asked.observe == ("nvml", "rapl")
 
 
 def test_the_version_is_that_of_the_package(mltune_process: Command) -> None:
