@@ -41,6 +41,7 @@ from mltune.space.yaml_document import parse_document
 from mltune.tuning.final_selection import choose
 from mltune.workflow.distil import refuse_run
 from mltune.workflow.foreign_selector import (
+    TILED,
     logic_of_selector,
     rule_of_run,
     selector_of_logic,
@@ -51,7 +52,6 @@ from mltune.workflow.shipped_priors import SHIPPED
 
 NO_LICENCE = "not stated"
 IMPORTED = Path("imported")
-TILED = "tiled"
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,7 @@ class Gain:
     ) -> Gain:
         """Compare the chosen measurements with everything known."""
         times = {row.problem: median for row in best if (median := row.median) is not None}
-        bounds = {problem: roofline_seconds(problem, device) for problem in times}
-        share = {p: bound / times[p] for p, bound in bounds.items() if bound is not None}
+        share = shares_of_roofline(best, device)
         lacking = []
         if times and not share:
             lacking.append(f"the peaks of {device.name} are not known: no share of a roofline")
@@ -112,6 +111,15 @@ class Gain:
 
 
 NAMES = {"clblast": "CLBlast", "cublas": "cuBLAS", "numpy": "numpy's BLAS"}
+
+
+def shares_of_roofline(best: Sequence[Measurement], device: DeviceInfo) -> dict[Problem, float]:
+    """Return the least time by the device's published peaks / the time, if these are known."""
+    return {
+        row.problem: bound / row.median
+        for row in best
+        if row.median is not None and (bound := roofline_seconds(row.problem, device)) is not None
+    }
 
 
 def default_seconds(

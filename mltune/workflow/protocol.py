@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -41,15 +41,13 @@ from mltune.shell import command
 from mltune.tuning.progress import Show
 from mltune.tuning.search_options import RUNS
 from mltune.tuning.trial import best_by_problem
-from mltune.workflow.run_setup import open_runner, reopened
+from mltune.workflow.run_setup import Note, open_runner, reopened
 
 PROTOCOL_NAME = "protocol.yaml"
 """A copy of the protocol's file, in the folder of the runs."""
 
 SAMPLER = "protocol"
 """The sampler's name in `run.json`."""
-
-Note = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,13 +32,14 @@ from mltune.tuning.progress import Show, Steps, ignore_progress
 from mltune.tuning.resumed_run import resuming
 from mltune.tuning.trial import Trial, group_trials, values_over_all_sizes
 from mltune.workflow.expected_times import rule_table
+from mltune.workflow.gain import shares_of_roofline
 from mltune.workflow.learning import learn
 from mltune.workflow.memory import remembered
 from mltune.workflow.protocol import PROTOCOL_NAME
 from mltune.workflow.protocol import SAMPLER as PROTOCOL
 from mltune.workflow.recorded import calls
 from mltune.workflow.report_against import against
-from mltune.workflow.report_details import gain, shares_of_peak, sources
+from mltune.workflow.report_details import gain, sources
 
 REPORT_NAME = "report.html"
 
@@ -182,7 +183,7 @@ def _measured(
         next_command=command("mltune", "report", folder),
         replay_command=command("mltune", "replay", folder),
         gain=gain(info, sound, best),
-        of_peak=shares_of_peak(info, best),
+        of_peak=shares_of_roofline(best, info.device),
         sources=sources(info, best, _portfolio(selection)),
     )
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mltune.errors import MltuneError
 from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem
 from mltune.report.content import Gain, KernelSource
 from mltune.run.run_info import RunInfo
-from mltune.runner.roofline import roofline_seconds
 from mltune.space import Config
 from mltune.space.load import parse_space
 from mltune.tuning.families import family_named
@@ -39,16 +38,6 @@ def gain(info: RunInfo, rows: Sequence[Measurement], best: Sequence[Measurement]
         if row.median is not None and row.problem in before
     ]
     return Gain(statistics.geometric_mean(ratios), words, len(ratios)) if ratios else None
-
-
-def shares_of_peak(info: RunInfo, best: Sequence[Measurement]) -> Mapping[Problem, float]:
-    """Return the least time by the device's published peaks / the time, if these are known."""
-    bounds = {row.problem: roofline_seconds(row.problem, info.device) for row in best}
-    return {
-        row.problem: bound / row.median
-        for row in best
-        if row.median is not None and (bound := bounds[row.problem]) is not None
-    }
 
 
 def sources(
