@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mltune.counted import counted
 from mltune.export.library import Library
 from mltune.selector import Leaf, Selector, depth
 
@@ -25,10 +26,10 @@ def statement(library: Library) -> list[str]:
     elif selector.exact and isinstance(selector.tree, Leaf):
         how = "one of them for all other sizes"
     if selector.exact:
-        how = f"{_count(len(selector.exact), 'exact size')} first, then {how}"
+        how = f"{counted(len(selector.exact), 'exact size')} first, then {how}"
     return [
         f"{library.formula} in {precision}, {order}{batched}.",
-        f"It chooses among {_count(len(selector.portfolio), 'kernel')} by {how}.",
+        f"It chooses among {counted(len(selector.portfolio), 'kernel')} by {how}.",
         _loss(selector),
         *_conditions(selector),
     ]
@@ -39,7 +40,7 @@ def _loss(selector: Selector) -> str:
     if regret is None:
         return "What the choice loses is unknown: no size was held out to measure it."
     return (
-        f"What the choice loses, measured on {_count(regret.sizes, 'size')} held out from the "
+        f"What the choice loses, measured on {counted(regret.sizes, 'size')} held out from the "
         f"fit: time of the best known kernel / time of the chosen one is {regret.geomean:.3f} in "
         f"the geometric mean, {regret.p10:.3f} at the 10th percentile and {regret.worst:.3f} at "
         f"worst (at {regret.worst_size})."
@@ -52,7 +53,3 @@ def _conditions(selector: Selector) -> list[str]:
         return []
     pairs = "; ".join(f"{name} {text}" for name, text in selector.conditions)
     return [f"Measured: {pairs}."]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
