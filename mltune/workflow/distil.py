@@ -212,6 +212,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     limited = _limited(recorded)
     rows = [row for row in recorded.measurements if row.config not in limited]
     counts = calls(recorded.infos)
+    Steps("predict times", show)(0, 1)  # this may take longer than to read the runs
     table = rule_table(rows, recorded.infos, recorded.timed).called(counts)
     every = TimeTable.from_measurements(rows, sparse=True).called(counts)
     if options.output is None:

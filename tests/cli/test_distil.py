@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mltune.selector.json import read_selector
+from mltune.tuning.progress import Progress
+from mltune.workflow.distil import DistilOptions, distil_runs
 from tests.distil.conftest import short_lessons
 
 if TYPE_CHECKING:
@@ -97,6 +99,17 @@ def test_who_replaces_a_pack_of_other_runs_is_told(
     said = f"{place}: replaces a pack of other runs; with -o NAME it stays\n"
     for command in (("train", "other"), ("distil", "other", "--method", "formulas")):
         assert said in mltune(*command).err
+
+
+def test_each_slow_step_is_shown(finished_run: Path, tmp_path: Path) -> None:
+    shown: list[Progress] = []
+    options = DistilOptions(
+        runs=(finished_run,), output=tmp_path / "selector.json", method="formulas"
+    )
+
+    distil_runs(options, shown.append)
+
+    assert [*dict.fromkeys(each.phase for each in shown)] == ["read", "predict times", "fit"]
 
 
 def test_a_contraction_has_no_selector(
