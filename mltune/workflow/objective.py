@@ -93,6 +93,10 @@ class Objective:
         note: Note = ignore_note,
         **options: Any,
     ) -> None:
+        if "compare" in options:  # what it compares is known when a search has ended
+            raise UsageError(
+                f"Objective: compare: only mltune.search compares, got {options['compare']!r}"
+            )
         named = {"problem": problem, "sizes": sizes, "device": device}
         self._open(options_of(SearchOptions, "Objective", named | options), note)
 

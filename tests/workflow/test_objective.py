@@ -184,6 +184,12 @@ def test_an_unknown_option_is_one_line() -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_comparison_is_refused_as_only_a_search_makes_it() -> None:
+    wanted = r"^Objective: compare: only mltune.search compares, got True$"
+    with pytest.raises(UsageError, match=wanted):
+        Objective("sgemm_nn", compare=True)
+
+
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
