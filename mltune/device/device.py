@@ -77,11 +77,6 @@ class Execution(Protocol):
         ...
 
     @property
-    def seconds(self) -> float:
-        """Time on the device: from its first start to its last end."""
-        ...
-
-    @property
     def delay_seconds(self) -> float:
         """Time from the call, or from the end of the pass before, to the start of each pass."""
         ...

@@ -40,6 +40,7 @@ from mltune.runner.preparation import Prepare, prepare, prepared_bytes
 from mltune.runner.probe import other_scalars, probe_problem
 from mltune.runner.scratch import Scratch
 from mltune.runner.sequences import SequenceClock, event_seconds
+from mltune.runner.timed import seconds_of
 from mltune.runner.timing import ClockError, TooSlowError, sample
 from mltune.runner.validation import Verdict
 from mltune.runner.workspace import Workspace
@@ -218,7 +219,7 @@ class Bench:
             if verdict.fault:
                 raise _FaultError(verdict, is_its_own=is_fresh)
             self._verdicts.put(known, verdict)
-            spent = execution.seconds
+            spent = seconds_of(execution)
         else:
             workspace.restore()
         watches = (
@@ -325,7 +326,7 @@ class Bench:
         workspace, program = self._reference
         launches = [workspace.launch(program) for _ in range(_REFERENCE_LAUNCHES)]
         launches[-1].wait()
-        return statistics.median(each.seconds for each in launches)
+        return statistics.median(map(seconds_of, launches))
 
     def _evict(self) -> None:
         if self._evicting is None:

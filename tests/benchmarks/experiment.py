@@ -49,6 +49,7 @@ from mltune.problem import Problem, Size, problem_of_size
 from mltune.problem.gemm import problem_type_name
 from mltune.runner.probe import probe_problem
 from mltune.runner.scratch import Scratch
+from mltune.runner.timed import seconds_of
 from mltune.runner.workspace import Workspace
 from mltune.space.config import Config
 from mltune.space.names import outside_names
@@ -332,7 +333,7 @@ class Experiment:
             counters=self._counters.of(program.kernel.counter_bytes(problem)),
         )
         execution.wait()
-        return execution.seconds
+        return seconds_of(execution)
 
     def _scratch_of(self, nbytes: int) -> Any:
         """Return scratch memory for a kernel's passes: one buffer, which grows as needed."""

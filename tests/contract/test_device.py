@@ -124,7 +124,7 @@ def test_launches_in_sequence_last_from_the_end_of_the_one_before(
     for _ in range(5):
         c = expected(problem, c)
     assert found.tolist() == c.tolist()
-    assert all(run.seconds > 0 for run in runs)
+    assert all(run.ended_ns > run.started_ns for run in runs)
     if "replay" not in type(device).__name__.lower():  # which does not know gaps
         for before, after in pairwise(runs):
             assert before.ended_ns == after.started_ns
@@ -136,8 +136,7 @@ def test_a_launch_knows_its_times(device: Device, naive_kernel: MakeKernel) -> N
     _, (run,) = product(device, naive_kernel(), problem)
     run.wait_until_running()
 
-    assert run.seconds > 0
-    assert run.seconds == pytest.approx((run.ended_ns - run.started_ns) * 1e-9)
+    assert run.ended_ns > run.started_ns
     assert run.delay_seconds >= 0
     (only,) = run.passes
     assert (only.started_ns, only.ended_ns) == (run.started_ns, run.ended_ns)

@@ -70,11 +70,6 @@ class OpenCLExecution:
         return int(self._events[-1].profile.end)
 
     @property
-    def seconds(self) -> float:
-        """Time of a finished kernel on the device: from its first start to its last end."""
-        return (self.ended_ns - self.started_ns) * 1e-9
-
-    @property
     def delay_seconds(self) -> float:
         """Delays of a finished kernel's passes.
 
@@ -172,4 +167,4 @@ class HostTimedExecution(OpenCLExecution):
     @property
     def delay_seconds(self) -> float:
         """The whole first launch of a program, which may be compilation."""
-        return self.seconds if self._is_first else 0.0
+        return (self.ended_ns - self.started_ns) * 1e-9 if self._is_first else 0.0

@@ -87,11 +87,6 @@ class RecordedExecution:
         return self._execution.ended_ns
 
     @property
-    def seconds(self) -> float:
-        """Time on the device."""
-        return self._execution.seconds
-
-    @property
     def delay_seconds(self) -> float:
         """Delays of the passes."""
         return self._execution.delay_seconds

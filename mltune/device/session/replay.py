@@ -78,11 +78,6 @@ class ReplayedExecution:
         """When the last pass ended."""
         return self.spans[-1][1]
 
-    @property
-    def seconds(self) -> float:
-        """Time from the first start to the last end."""
-        return (self.ended_ns - self.started_ns) * 1e-9
-
 
 class ReplayDevice(HostMemory):
     """Answers from a session; its memory is the host's."""
