@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mltune.counted import counted
 from mltune.device_info import DeviceInfo
 from mltune.errors import UsageError
 from mltune.measurement import Status
@@ -35,9 +36,6 @@ from mltune.workflow.recordings import of_selector, suited
 
 SHIPPED = "shipped:"
 """The prefix of a shipped prior's name."""
-
-NONE = "none"
-"""The value of `--prior` for none."""
 
 INDEX_NAME = "priors.json"
 _MOST_A_SPACE = 2
@@ -185,7 +183,7 @@ def describe(names: Sequence[str]) -> str:
     devices = ", ".join(dict.fromkeys(str(prior.device["name"]) for prior in used))
     runs = "a shipped run" if len(used) == 1 else f"{len(used)} shipped runs"
     count = sum(_pack(name) is not None for name in names)
-    kernels = f" and the kernels of {count} pack{'s'[: count > 1]}" if count else ""
+    kernels = f" and the kernels of {counted(count, 'pack')}" if count else ""
     return f"begins with what {runs} on {devices} found{kernels} (--prior none begins without)"
 
 
