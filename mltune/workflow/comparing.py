@@ -21,7 +21,7 @@ from mltune.problem import Problem
 from mltune.run.run_info import RunInfo
 from mltune.selector import Leaf, PortfolioKernel, Selector
 from mltune.selector.json import write_selector
-from mltune.workflow.program_gain import CLOCKS
+from mltune.workflow.program_gain import compared
 
 _ROUNDS = 5
 TOO_LONG = "the libraries took too long"
@@ -136,28 +136,14 @@ def read_comparison(
 ) -> Comparing:
     """Read the ratios from the output of `mltune bench --json`."""
     by_size = {problem.size: problem for problem in problems}
-    found: list[Beside] = []
-    for name in names:
-        for clock in CLOCKS:
-            ratios = {
-                problem: ratio
-                for size in document["sizes"]
-                if (problem := by_size.get(tuple(size["size"])))
-                and not size["disturbed"]
-                and (ratio := _ratio(size["contestants"], name, clock))
-            }
-            if ratios:
-                found.append(Beside(name, clock, ratios))
-                break
+    found = tuple(
+        Beside(each.library, each.clock, {by_size[one.size]: one.ratio for one in each.sizes})
+        for each in compared({"": document}, {}, names)
+    )
     disturbed = any(size["disturbed"] for size in document["sizes"])
     absent = "; ".join(f"{name}: {why}" for name, why in document["absent"].items())
     reason = "other work disturbed the samples" if disturbed else absent if not found else ""
-    return Comparing(tuple(found), reason)
-
-
-def _ratio(contestants: Mapping[str, Any], name: str, clock: str) -> float | None:
-    ours, theirs = (contestants.get(one, {}).get(f"{clock}_seconds") for one in ("mltune", name))
-    return theirs / ours if ours and theirs else None
+    return Comparing(found, reason)
 
 
 def _selector(info: RunInfo, best: Sequence[Measurement]) -> Selector:
