@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,9 @@ gzip can reach 1,032 times.
 """
 _ALWAYS = 16 * 2**20
 _PART = 4 * 2**20
+_FED = 2**14
+"""Bytes that are unpacked at a time: what a member leaves of them is copied."""
+_PADDING = re.compile(rb"\0*")
 
 
 def read_packed(path: Path) -> tuple[bytes, str]:
@@ -61,15 +65,24 @@ class _DamagedError(Exception):
 
 
 def _parts(data: bytes) -> Iterator[bytes]:
-    while data:
+    place = 0
+    while place < len(data):
         member = zlib.decompressobj(wbits=31)
+        held = bytearray()  # of damaged data, the last part is left out
         while not member.eof:
+            fed = data[place : place + _FED]
             try:
-                part = member.decompress(data, _PART)
+                part = member.decompress(fed, _PART)
             except zlib.error as error:
                 raise _DamagedError(f"damaged gzip data ({error})") from error
-            if not part and not member.unconsumed_tail and not member.eof:
+            held += part
+            if len(held) >= _PART or not part:
+                yield bytes(held)
+                held.clear()
+            if not fed and not part:
                 raise _DamagedError("cut off within its gzip data")
-            yield part
-            data = member.unconsumed_tail
-        data = member.unused_data.lstrip(b"\0")  # a member may be padded with zeros
+            place += len(fed) - len(member.unconsumed_tail) - len(member.unused_data)
+        yield bytes(held)
+        padding = _PADDING.match(data, place)  # a member may be padded with zeros
+        assert padding is not None  # the pattern also matches the empty text
+        place = padding.end()
