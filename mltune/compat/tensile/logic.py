@@ -164,13 +164,14 @@ def _config(item: Item, left_out: Counter[str]) -> Config | None:
 
 
 def _size(item: Item) -> Size:
-    """Read M, N, batch, K and leading dimensions, which are taken as packed; or M, N, K."""
+    """Read M, N, batch and K, or M, N and K; four leading dimensions may follow, as if packed."""
     entry = item.sequence("an exact size")
     listed = entry[0].sequence("the extents") if entry else ()
     extents = [one.content for one in listed if isinstance(one.content, int)]
-    if len(extents) < max(3, len(listed)) or min(extents) < 1:
+    own = extents[: 3 if len(extents) in (3, 7) else 4]
+    if len(extents) < max(3, len(listed)) or min(own) < 1:
         raise UsageError(f"{item.where}: an exact size must begin with its extents")
-    if len(extents) == 3:
-        return Size((extents[0], extents[1], extents[2]))
-    m, n, batch, k = extents[:4]
+    if len(own) == 3:
+        return Size(tuple(own))
+    m, n, batch, k = own
     return Size((m, n, k)) if batch == 1 else Size((m, n, k, batch))

@@ -73,6 +73,21 @@ def test_configs_are_numbered_without_solutions_that_have_no_counterpart() -> No
     assert [number for _, number in choice.exact] == [0, 0]
 
 
+@pytest.mark.parametrize(
+    ("listed", "extents"),
+    [
+        ("[64, 128, 256]", (64, 128, 256)),
+        ("[64, 128, 256, 64, 64, 64, 256]", (64, 128, 256)),
+        ("[64, 128, 9, 256, 64, 64, 64, 256]", (64, 128, 256, 9)),
+        ("[64, 128, 9, 256, -1, -1, -1, -1]", (64, 128, 256, 9)),
+    ],
+)
+def test_leading_dimensions_may_follow_the_extents(listed: str, extents: tuple[int, ...]) -> None:
+    logic = parse_logic(TEXT.replace("[64, 128, 1, 256]", listed), "logic.yaml")
+
+    assert logic.sizes[0].extents == extents
+
+
 def test_batches_make_a_batched_problem() -> None:
     logic = parse_logic(TEXT.replace("[64, 128, 1, 256]", "[64, 128, 7, 256]"), "logic.yaml")
 
