@@ -6,7 +6,7 @@ so that a later step may change any of them, and given to the judge as a whole c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -108,14 +108,14 @@ class _Walk:
                 families.append(sound)
                 refused += bad
             if all(len(choice.values) == 1 for choice in step.choices):
-                self.kernels = [new for family in families for new in family]
+                self.kernels = _distinct(new for family in families for new in family)
                 continue
             new_ones = (complete(new) for family in families for new in family)
             configs = list(dict.fromkeys(new_ones))
             compared += len(configs)
             values = dict(zip(configs, self._judge(number, configs, step.sizes), strict=True))
             best = (_fastest(family, values) for family in families)
-            self.kernels = [new for new in best if new is not None]
+            self.kernels = _distinct(new for new in best if new is not None)
         self._report(number, compared=compared, refused=refused)
 
     def join(self, names: Sequence[str] | None, sizes: Sequence[Size]) -> None:
@@ -135,14 +135,20 @@ class _Walk:
 
     def _sound(self, kernels: Sequence[Config]) -> tuple[list[Config], int]:
         """Return those that can be generated, each once, and the number of the others."""
-        distinct: dict[Config, Config] = {}
-        for kernel in kernels:
-            distinct.setdefault(complete(kernel), kernel)
-        sound = [kernel for config, kernel in distinct.items() if self._accepts(config)]
+        distinct = _distinct(kernels)
+        sound = [kernel for kernel in distinct if self._accepts(complete(kernel))]
         return sound, len(distinct) - len(sound)
 
     def _report(self, number: int, *, compared: int, refused: int) -> None:
         self.reports.append(StepReport(number, compared, refused, len(self.kernels)))
+
+
+def _distinct(kernels: Iterable[Config]) -> list[Config]:
+    """Return the first of those that are the same as a whole."""
+    found: dict[Config, Config] = {}
+    for kernel in kernels:
+        found.setdefault(complete(kernel), kernel)
+    return list(found.values())
 
 
 def _combinations(kernel: Config, choices: Sequence[Choice]) -> list[Config]:

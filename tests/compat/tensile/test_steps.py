@@ -197,3 +197,19 @@ def test_two_ways_to_say_the_same_kernel_are_one(one_group: OneGroup) -> None:
     )
 
     assert [kernel["vector_width"] for kernel in steps.kernels] == [4, 2]
+
+
+@pytest.mark.parametrize("values", ["True", "False, True"])
+def test_kernels_that_a_later_step_makes_alike_are_one(one_group: OneGroup, values: str) -> None:
+    steps = run_steps(
+        one_group(
+            "ForkParameters:\n  - PrefetchGlobalRead: [False, True]\n"
+            "BenchmarkForkParameters:\n  - ProblemSizes:\n    - Exact: [8, 8, 8]\n"
+            f"  - DirectToLds: [{values}]\n"
+        ),
+        lambda step, configs, sizes: [float(c["global_to_local"] != "async") for c in configs],
+        everything,
+    )
+
+    assert [report.kept for report in steps.reports] == [1, 1, 2, 1, 1, 1]
+    assert len(steps.kernels) == 1
