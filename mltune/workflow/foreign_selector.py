@@ -13,6 +13,7 @@ from mltune.distil.fit import Settings
 from mltune.distil.ranges import fit_ranges
 from mltune.errors import MltuneError, UsageError
 from mltune.kernel.families import FAMILIES
+from mltune.kernel.name import kernel_name
 from mltune.measurement import Measurement
 from mltune.problem import Contraction, gemm
 from mltune.run.run_info import RunInfo
@@ -68,7 +69,8 @@ def _selector(
         try:
             made = FAMILIES[TILED].generate(contraction, config)
         except MltuneError as error:
-            raise UsageError(f"{origin}: {config}: {error}") from error
+            written = kernel_name(contraction, config)
+            raise UsageError(f"{origin}: {written}: {error}") from error
         kernels.append(
             PortfolioKernel(
                 name=made.name, family=TILED, config=config, source_hash=made.source_hash

@@ -238,6 +238,19 @@ def test_logic_without_ranges_says_what_others_get(mltune: Command, tmp_path: Pa
     assert "others than its exact sizes get its commonest kernel" in made.err
 
 
+def test_logic_with_a_kernel_that_cannot_be_written_is_refused_with_its_name(
+    mltune: Command, tmp_path: Path
+) -> None:
+    logic = tmp_path / "logic.yaml"
+    logic.write_text(LOGIC.replace("[4, 4]", "[1, 4], VectorWidth: 2"))
+
+    refused = mltune("convert", logic, "--to", "selector", "-o", tmp_path / "s.json")
+
+    assert (refused.code, "Config(" in refused.err) == (2, False)
+    assert f"library logic of {logic}: Cij_Aik_Bkj_DB_MT8x32x16_" in refused.err
+    assert "thread_tile_0 must be a multiple of vector_width (2), got 1" in refused.err
+
+
 def test_a_runs_logic_has_ranges(mltune: Command, finished_run: Path, tmp_path: Path) -> None:
     logic = tmp_path / "logic.yaml"
     mltune("convert", finished_run, "--to", "logic", "-o", logic)
