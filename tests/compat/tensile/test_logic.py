@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mltune.compat.tensile.logic import parse_choice, parse_logic
+from mltune.compat.tensile.logic import Choice, parse_choice, parse_logic
 from mltune.compat.tensile.logic_text import logic_text
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
@@ -64,6 +64,22 @@ def test_types_that_suit_that_of_the_elements_may_be_named(number: int, compute:
 
     name = problem_type_name(parse_logic(text, "logic.yaml").contraction)
     assert name == ("hgemm_nt" if number else "sgemm_nt")
+
+
+@pytest.mark.parametrize("left_out", [", ThreadTile: [4, 8]", "WorkGroup: [16, 16, 1], "])
+def test_a_solution_needs_both_work_group_and_thread_tile(left_out: str) -> None:
+    logic = parse_logic(TEXT.replace(left_out, ""), "logic.yaml")
+
+    assert len(logic.configs) == 1
+    assert logic.notes[0].endswith("WorkGroup and ThreadTile (2 of 3 solutions)")
+
+
+def test_logic_may_have_neither_exact_sizes_nor_ranges() -> None:
+    before, _ = TEXT.split("- - - [64")
+    text = before + "- null\n- null\n"
+
+    assert parse_logic(text, "logic.yaml").sizes == ()
+    assert parse_choice(text, "logic.yaml") == Choice((), None)
 
 
 def test_configs_are_numbered_without_solutions_that_have_no_counterpart() -> None:
@@ -163,6 +179,7 @@ def test_other_problem_types_are_refused(name: str, words: str) -> None:
     ("text", "words"),
     [
         ("- 1\n- 2\n", "library logic has at least 8 parts"),
+        ("- 1\n" * 7, "library logic has at least 8 parts"),
         (TEXT.replace("DataType: 0", "DataType: 7"), "DataType: 7 is not supported"),
         (TEXT.replace("[64, 128, 1, 256]", "[64, many]"), "must begin with its extents"),
         (TEXT.replace("[64, 128, 1, 256]", "[64, 0, 1, 256]"), "must begin with its extents"),
