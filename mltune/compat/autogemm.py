@@ -103,7 +103,12 @@ class FullCWriter:
     def _user_values(self, library: Library) -> dict[str, str]:
         """Return the user's kernels, each of which must replace a kernel of the library."""
         known = {kernel.name: kernel for kernel in library.kernels}
+        names = [name for name, _ in self.user_kernels]
         for name, source in self.user_kernels:
+            if names.count(name) > 1:
+                raise UsageError(
+                    f"--user-kernels: {name}: needs one source, got {names.count(name)}"
+                )
             if name not in known:
                 raise UsageError(
                     f"--user-kernels: {name}: there is no such kernel (known: {', '.join(known)})"

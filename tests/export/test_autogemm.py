@@ -161,6 +161,7 @@ def test_build_files_build_and_precompile(
         (FullCWriter(precompile=("",)), "'' is neither a precision nor"),
         (FullCWriter(precompile=("fast",)), "'fast' is neither a precision nor"),
         (FullCWriter(user_kernels=(("mine", ""),)), "mine: there is no such kernel"),
+        (FullCWriter(user_kernels=(("a", ""), ("a", ""))), "a: needs one source, got 2"),
     ],
 )
 def test_a_mistake_is_told(writer: FullCWriter, words: str, tiled: Make, tmp_path: Path) -> None:
