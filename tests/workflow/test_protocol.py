@@ -212,6 +212,18 @@ def test_a_plan_counts_what_the_run_then_does(finished: ProtocolResult, tmp_path
     assert one.kernels == finished.runs[0].trials
 
 
+def test_what_two_groups_have_in_common_is_counted_once(tmp_path: Path) -> None:
+    begin = "    - InitialSolutionParameters:"
+    twice = ALL_STEPS + begin + ALL_STEPS.split(begin)[1]
+
+    (alone,), (both,) = (
+        plan_protocol(options(tmp_path, text)).runs for text in (ALL_STEPS, twice)
+    )
+
+    assert len(both.groups) == 2
+    assert (both.kernels, both.measurements) == (alone.kernels, alone.measurements)
+
+
 def test_another_text_or_folder_is_refused(finished: ProtocolResult, tmp_path: Path) -> None:
     for text, resume, message in (
         (ALL_STEPS, False, "holds a run already; continue with --resume"),

@@ -32,11 +32,6 @@ class Plan:
         """All kernels that are built."""
         return tuple(dict.fromkeys((*(config for config, _ in self.measured), *self.kernels)))
 
-    @property
-    def measurements(self) -> int:
-        """The number of measurements."""
-        return len(self.measured) + len(self.final_sizes) * len(self.kernels)
-
 
 def plan(group: Group, accepts: Accepts) -> Plan:
     """Go through the steps under the assumption that all kernels are equally fast."""

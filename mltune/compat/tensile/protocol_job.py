@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,8 +69,17 @@ class ProtocolJob:
 
     @property
     def measurements(self) -> int:
-        """The number of measurements, likewise."""
-        return sum(one.measurements for one in self.plans)
+        """The number of measurements, likewise; groups share those that they have in common."""
+        searched = {pair for one in self.plans for pair in one.measured}
+        groups: dict[Config, tuple[int, ...]] = {}
+        for number, one in enumerate(self.plans):
+            for config in one.kernels:
+                groups[config] = (*groups.get(config, ()), number)
+        final = (
+            kernels * len({size for number in numbers for size in self.plans[number].final_sizes})
+            for numbers, kernels in Counter(groups.values()).items()
+        )
+        return len(searched) + sum(final)
 
     def problem_of(self, size: Size) -> Problem:
         """Return the packed problem of a size."""
