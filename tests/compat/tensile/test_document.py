@@ -151,6 +151,35 @@ def test_settings_that_change_nothing_are_told_and_samples_are_taken() -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "samples"),
+    [
+        ("", None),
+        ("{KernelTime: True}", None),
+        ("{EnqueuesPerSync: 4}", 4),
+        ("{SyncsPerBenchmark: 0, EnqueuesPerSync: 4}", None),
+    ],
+)
+def test_few_settings_have_an_effect(settings: str, samples: int | None) -> None:
+    protocol = parse_protocol(f"GlobalParameters: {settings}\n{GROUPS}", "t.yaml")
+
+    assert (protocol.samples, protocol.notes) == (samples, ())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("KernelTime: False", "t.yaml:1: KernelTime: only the device's own times are taken"),
+        ("SyncsPerBenchmark: -1", "t.yaml:1: a number of launches must be at least 0, got -1"),
+        ("SyncsPerBenchmark: many", "a number of launches must be at least 0, got many"),
+        ("Syncs: 2", "t.yaml:1: unknown global parameter 'Syncs'"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_line(settings: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_protocol(f"GlobalParameters: {{{settings}}}\n{GROUPS}", "t.yaml")
+
+
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("DataType: s", "DataType: q", "t.yaml:5: precision: unknown 'q'"),
@@ -165,6 +194,21 @@ def test_settings_that_change_nothing_are_told_and_samples_are_taken() -> None:
         ("BenchmarkProblems", "Problems", "t.yaml:2: unknown key 'Problems'"),
         ("OperationType: GEMM", "NumIndicesC: 2", "NumIndicesC: a GEMM has TransposeA, -B"),
         ("ForkParameters", "BenchmarkCommonParameters", "no ProblemSizes before this step"),
+        (
+            "ForkParameters:\n        - WorkGroup",
+            "BenchmarkForkParameters:\n        - DepthU: [8]\n          WorkGroup",
+            "BenchmarkForkParameters: no ProblemSizes before this step",
+        ),
+        (
+            "  - ProblemSizes",
+            "  - DepthU: [8]\n          ProblemSizes",
+            "BenchmarkFinalParameters: ProblemSizes, and no parameter",
+        ),
+        (
+            "BenchmarkFinalParameters",
+            "BenchmarkJoinParameters",
+            "a group needs BenchmarkFinalParameters with ProblemSizes",
+        ),
         ("IndexAssignmentsA: [0, 3, 2]", "UseBeta: True", "needs IndexAssignmentsA"),
     ],
 )
