@@ -97,7 +97,7 @@ def read_selection_data(text: str, name: str) -> tuple[list[SelectionData], list
     text = _COMMENT.sub("", text)
     tables = {match[1]: _literal(text[match.end() :], name) for match in _TABLE.finditer(text)}
     chosen = match[1] if (match := _CHOSEN.search(text)) else SECTION
-    if chosen not in tables and len(tables) == 1:
+    if len(tables) == 1:
         chosen = next(iter(tables))
     if chosen not in tables:
         raise UsageError(f"{name}: there is no table {chosen} (found: {', '.join(tables)})")

@@ -62,8 +62,8 @@ class Contraction:
             if len(set(assigned)) != len(assigned):
                 raise UsageError(f"contraction: an index stands twice in {name}: {list(assigned)}")
         used = in_a | in_b
-        total = max(used, default=-1) + 1
-        if self.num_indices_c < 0 or total > len(LETTERS) or min(used, default=0) < 0:
+        total = max(used) + 1
+        if self.num_indices_c < 0 or total > len(LETTERS) or min(used) < 0:
             raise UsageError(
                 f"contraction: index numbers must be 0 to {len(LETTERS) - 1}, got "
                 f"A {list(self.index_assignments_a)}, B {list(self.index_assignments_b)}"
@@ -272,7 +272,6 @@ class Contraction:
                 )
         # The summation that is contiguous in A comes last, which makes it dU.
         summed = [letter for letter in a if letter not in c][::-1]
-        summed += [letter for letter in b if letter not in c and letter not in summed]
         numbers = {letter: number for number, letter in enumerate((*c, *summed))}
         return cls(
             precision=precision,
