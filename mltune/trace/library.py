@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from mltune.errors import MltuneError, UnsupportedError
+from mltune.errors import MltuneError, UnsupportedError, UsageError
 from mltune.files import cache_folder, is_writable
 
 SOURCE = Path(__file__).with_name("interpose.c")
@@ -26,6 +26,7 @@ def build_library() -> Path:
 
     Raises:
         UnsupportedError: when the system has no LD_PRELOAD, or there is no C compiler.
+        UsageError: when CC is no command.
         MltuneError: when the compiler fails.
     """
     if sys.platform != "linux":
@@ -60,8 +61,13 @@ def build_library() -> Path:
 
 
 def _compiler() -> tuple[str, ...]:
-    if named := os.environ.get("CC"):
-        return tuple(shlex.split(named))
+    named = os.environ.get("CC", "")
+    try:
+        words = tuple(shlex.split(named))
+    except ValueError as error:
+        raise UsageError(f"trace: CC: {error}, got {named}") from error
+    if words:
+        return words
     for name in _COMPILERS:
         if found := shutil.which(name):
             return (found,)

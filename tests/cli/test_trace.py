@@ -244,11 +244,20 @@ def test_a_missing_or_failing_compiler_is_said(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(library, "_COMPILERS", ("no-such-compiler",))
     missing = mltune("trace", "--", "true")
+    monkeypatch.setenv("CC", " ")
+    blank = mltune("trace", "--", "true")
+    monkeypatch.setenv("CC", "gcc '")
+    open_quote = mltune("trace", "--", "true")
     monkeypatch.setenv("CC", "false")
     failing = mltune("trace", "--", "true")
 
     assert missing.code == 2
     assert "needs a C compiler, and there is no cc, gcc or clang (Debian: gcc" in missing.err
+    assert blank.err == missing.err
+    assert (open_quote.code, open_quote.err) == (
+        2,
+        "mltune: trace: CC: No closing quotation, got gcc '\n",
+    )
     assert failing.code == 1
     assert "false cannot build interpose.c: exit code 1" in failing.err
     assert list((tmp_path / "mltune" / "trace").iterdir()) == []
