@@ -169,6 +169,26 @@ def test_json_gives_the_same_problem_back(
     assert Problem.from_json(json.loads(json.dumps(problem.to_json()))) == problem
 
 
+def test_json_keeps_each_field_in_its_place() -> None:
+    problem = Problem(
+        contraction=parse_problem_type("sgemm_tn_batched_bias_m_clamp"),
+        sizes=(2, 3, 5, 7),
+        strides_a=(1, 8, 17),
+        strides_b=(1, 9, 31),
+        strides_c=(1, 4, 13),
+        offset_a=19,
+        offset_b=23,
+        offset_c=29,
+        alpha=0.5,
+        beta=2.5,
+        offset_bias=37,
+        low=-1.5,
+        high=4.0,
+    )
+
+    assert Problem.from_json(json.loads(json.dumps(problem.to_json()))) == problem
+
+
 @pytest.mark.parametrize(
     "change",
     [
