@@ -10,7 +10,10 @@ import yaml
 from mltune.reading.file import size_text
 
 MOST_CHARACTERS = 16 * 2**20
-_MOST_VALUES = 250_000
+_MOST_VALUES = 1_000_000
+_ALWAYS = 250_000
+_CHARACTERS = 8
+"""Before each further value: Tensile's library logic has 11 for each, `[a,a,...` has 2."""
 _MOST_DEPTH = 100
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -79,7 +82,8 @@ def _tree(text: str) -> Node | None:
     above: list[list[Node]] = []
     documents = values = 0
     for event in yaml.parse(text, Loader=_LOADER):
-        line = event.start_mark.line + 1 if event.start_mark else 0
+        mark = event.start_mark
+        line, place = (mark.line + 1, mark.index) if mark else (0, 0)
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
@@ -91,8 +95,9 @@ def _tree(text: str) -> Node | None:
         elif isinstance(event, yaml.NodeEvent):
             node = _node(event, line)
             values += 1
-            if values > _MOST_VALUES:
-                raise YamlError(line, f"more than {_MOST_VALUES:,} values")
+            most = max(_ALWAYS, min(place // _CHARACTERS, _MOST_VALUES))
+            if values > most:
+                raise YamlError(line, f"more than {most:,} values")
             if above:
                 above[-1].append(node)
             else:

@@ -147,6 +147,18 @@ def test_yaml_beyond_the_limits_is_refused(tmp_path: Path) -> None:
             read_size_file(file)
 
 
+@pytest.mark.long
+def test_yaml_may_have_many_values_if_it_has_the_text(tmp_path: Path) -> None:
+    def sizes(count: int) -> Path:
+        file = tmp_path / "sizes.yaml"
+        file.write_text("- [ 1024, 1024, 1024, 1024 ] # as it was read\n" * count)
+        return file
+
+    assert read_size_file(sizes(60_000))[0].count == 60_000  # 300,000 values
+    with pytest.raises(UsageError, match=r"line 200000: not YAML \(more than 1,000,000 values\)"):
+        read_size_file(sizes(250_000))
+
+
 def test_a_selector_with_many_fields_is_refused_at_once(tmp_path: Path) -> None:
     fields = ",".join(f'"k{number}":0' for number in range(100_000))
     (tmp_path / "s.json").write_text(f'{{{fields},"k99999":0}}')
