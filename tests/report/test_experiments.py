@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -74,6 +75,32 @@ def test_every_experiment_has_a_bar_or_says_why_not(
     coloured = set(re.findall(r'class="(k\w+)"', drawn))
     assert coloured <= set(re.findall(r"\.(k\w+) \{ fill:", drawn))
     assert bars(found).count("<path") == len(found) - 1
+
+
+def test_bars_stand_in_their_groups_one_below_the_other(shipped: Shipped) -> None:
+    found = experiments(rows(shipped, kernels=3, sizes=2))
+    root = ET.fromstring(bars(found).partition("<ol")[0])
+    shapes = [(each.tag, each.attrib, each.text) for each in root.iter()]
+
+    tops = [
+        (float(of["y"]), float(of["y"]) + float(of["height"]))
+        for name, of, _ in shapes
+        if name == "rect"
+    ]
+    groups = [
+        (float(of["y"]) - 4, words)
+        for name, of, words in shapes
+        if name == "text" and of["text-anchor"] == "end"
+    ]
+    middles = [
+        float(re.findall(r"M[\d.]+ ([\d.]+)H", of["d"])[0]) for _, of, _ in shapes if "d" in of
+    ]
+    assert [words for _, words in groups] == ["64x64x64", "128x128x128"]
+    assert all(end < top for (_, end), (top, _) in pairwise(tops))
+    assert [(top + end) / 2 for top, end in tops] == pytest.approx(middles, abs=1)
+    assert tops[0][0] < groups[0][0] < tops[2][0] < groups[1][0] < tops[4][1]
+    assert groups[1][0] == pytest.approx(middles[3], abs=1)  # that of the second of three bars
+    assert tops[-1][1] < float(root.attrib["viewBox"].split()[3]) - 40
 
 
 def test_a_title_that_is_wider_than_the_picture_is_squeezed(shipped: Shipped) -> None:

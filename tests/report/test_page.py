@@ -17,7 +17,7 @@ from mltune.report.content import Selection, TrialPoint
 from mltune.report.loss import portfolio_curve, regret_strips
 from mltune.report.parameters import importance_bars, small_multiples
 from mltune.report.plot import BOTTOM, LEFT, RIGHT, WIDTH
-from mltune.report.speed import by_speed, size_map
+from mltune.report.speed import by_speed, colours_of, kernel_letter, size_map
 from mltune.report.tree import draw_tree
 from mltune.run.run import read_info
 from mltune.run.run_info import RunInfo
@@ -173,6 +173,20 @@ def test_marks_of_a_thousand_k_are_all_in_the_picture(shipped: Shipped) -> None:
     assert len(marks) == len(sizes)
     assert LEFT < min(middles) < LEFT + 1
     assert WIDTH - RIGHT - 1 < max(middles) < WIDTH - RIGHT
+
+
+def test_speeds_have_the_colours_of_viridis_by_their_log() -> None:
+    assert colours_of([1, 10, 100, 1000, 10_000]) == [
+        "#440154", "#3b528b", "#21918c", "#5ec962", "#fde725",
+    ]  # fmt: skip
+    assert colours_of([1, 10**0.125, 10]) == ["#440154", "#40296f", "#fde725"]
+    assert colours_of([7.0, 7.0]) == ["#440154"] * 2
+
+
+def test_kernels_have_letters_and_beyond_z_a_number_too() -> None:
+    letters = [kernel_letter(index) for index in (0, 25, 26, 51, 52)]
+
+    assert letters == ["A", "Z", "A1", "Z1", "A2"]
 
 
 def test_a_parameter_that_varied_has_its_trials_as_dots_and_their_median_as_a_bar() -> None:
