@@ -150,11 +150,13 @@ def _speed_axis(speeds: Sequence[float]) -> Axis:
 
 
 def _extent_axis(label: str, extents: set[int]) -> Axis:
-    """Return a linear axis if the extents are evenly spaced, else a logarithmic one."""
+    """Return a linear axis if the extents are evenly spaced or alike, else a logarithmic one."""
     values = sorted(extents)
+    low, high = values[0], values[-1]
     steps = {after - before for before, after in pairwise(values)}
-    if len(values) >= 6 and len(steps) == 1:
-        return Axis.around(label, values)
+    if len(values) >= 6 and (len(steps) == 1 or high < 2 * low):
+        step = (high - low) / (len(values) - 1)
+        return Axis(label=label, low=max(low - step, 0.0), high=high + step)
     return Axis.of_extents(label, values)
 
 

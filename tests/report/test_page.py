@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -173,6 +173,48 @@ def test_marks_of_a_thousand_k_are_all_in_the_picture(shipped: Shipped) -> None:
     assert len(marks) == len(sizes)
     assert LEFT < min(middles) < LEFT + 1
     assert WIDTH - RIGHT - 1 < max(middles) < WIDTH - RIGHT
+
+
+def test_evenly_spaced_sizes_stand_evenly_with_the_colours_of_their_speeds(
+    shipped: Shipped,
+) -> None:
+    info, rows = shipped
+    plain = next(row for row in rows if row.status is Status.OK)
+    problems = [problem_of_size(info.contraction, (64, n, 64)) for n in range(100, 700, 100)]
+    best = [
+        replace(plain, problem=problem, seconds=(problem.flops / 1e9 / 10**power,))
+        for power, problem in enumerate(problems[:5])
+    ]
+
+    even = size_map(
+        [*best, replace(best[0], problem=problems[5])], "Speeds", by_speed(best)[0], {}
+    )
+    few = size_map(best, "Speeds", by_speed(best)[0], {})
+
+    lefts = [float(x) for x in re.findall(r'<rect x="([\d.]+)"', even)]
+    steps = [after - before for before, after in pairwise(lefts)]
+    assert steps == pytest.approx([steps[0]] * 5, abs=0.2)
+    assert re.findall(r'fill="(#\w+)"', few) == colours_of([1, 10, 100, 1000, 10_000])
+    assert ">256<" in few
+    assert ">256<" not in even
+
+
+@pytest.mark.parametrize("widths", [range(1000, 1101, 10), (700, 790, 870, 950, 1040, 1130)])
+def test_sizes_that_are_alike_do_not_hide_each_other(
+    shipped: Shipped, widths: Sequence[int]
+) -> None:
+    info, rows = shipped
+    plain = next(row for row in rows if row.status is Status.OK)
+    sizes = [(64, n, 64) for n in widths]
+    best = [replace(plain, problem=problem_of_size(info.contraction, size)) for size in sizes]
+
+    page = size_map(best, "Speeds", by_speed(best)[0], {})
+
+    marks = re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', page)
+    ends = [(float(x), float(x) + float(wide)) for x, wide in marks]
+    assert all(end < begin for (_, end), (begin, _) in pairwise(ends))
+    assert ends[0][0] > LEFT
+    assert ends[-1][1] < WIDTH - RIGHT
 
 
 def test_speeds_have_the_colours_of_viridis_by_their_log() -> None:
