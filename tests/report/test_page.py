@@ -17,7 +17,7 @@ from mltune.report.content import Selection, TrialPoint
 from mltune.report.loss import portfolio_curve, regret_strips
 from mltune.report.parameters import importance_bars, small_multiples
 from mltune.report.plot import BOTTOM, LEFT, RIGHT, WIDTH
-from mltune.report.speed import by_speed, colours_of, kernel_letter, size_map
+from mltune.report.speed import by_speed, colours_of, kernel_class, kernel_letter, size_map
 from mltune.report.tree import draw_tree
 from mltune.run.run import read_info
 from mltune.run.run_info import RunInfo
@@ -158,6 +158,7 @@ def test_marks_of_several_k_hide_neither_each_other_nor_the_axis(shipped: Shippe
     assert len(set(re.findall(r'data-beside="([^"]*)"', page))) == 6  # these stay side by side
     lettered = size_map(best, "Kernels", lambda row: (None, "k0", "A"), {})
     assert lettered.count("</text>") - page.count("</text>") == 3  # on those that are wide enough
+    assert lettered.count("data-beside") - page.count("data-beside") == 3
 
 
 def test_marks_of_a_thousand_k_are_all_in_the_picture(shipped: Shipped) -> None:
@@ -229,6 +230,7 @@ def test_kernels_have_letters_and_beyond_z_a_number_too() -> None:
     letters = [kernel_letter(index) for index in (0, 25, 26, 51, 52)]
 
     assert letters == ["A", "Z", "A1", "Z1", "A2"]
+    assert [kernel_class(index) for index in (0, 7, 8, 26)] == ["k0", "k7", "kx", "kx"]
 
 
 def test_a_parameter_that_varied_has_its_trials_as_dots_and_their_median_as_a_bar() -> None:
