@@ -23,6 +23,8 @@ _PER_SECOND = {
     "microseconds": 1e6,
     "nanoseconds": 1e9,
 }
+_UNITS = {**_PER_SECOND, "s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9}
+"""Those of single measurements, which count where they are known."""
 
 
 def read_rows(document: Document) -> list[Row | str]:
@@ -47,12 +49,17 @@ def _row(where: str, value: Any, per_second: float) -> Row | str:
     if validity != "correct":
         failure = _FAILURES.get(validity) if isinstance(validity, str) else None
         return Row(where, config, None, failure or Status.INVALID)
-    return timed(where, config, _time(value), per_second)
+    time = _time(value)
+    unit = time.get("unit")
+    if isinstance(unit, str):
+        per_second = _UNITS.get(unit, per_second)
+    return timed(where, config, time.get("value"), per_second)
 
 
-def _time(value: Mapping[str, Any]) -> Any:
+def _time(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the measurement of the time; an empty one if there is none."""
     measurements = value.get("measurements")
     for one in measurements if isinstance(measurements, list) else ():
         if isinstance(one, Mapping) and one.get("name") == "time":
-            return one.get("value")
-    return None
+            return one
+    return {}

@@ -202,6 +202,22 @@ def test_a_gzipped_file_says_the_same(tmp_path: Path) -> None:
     assert read_recording(packed).points == read_recording(plain).points
 
 
+@pytest.mark.parametrize(
+    ("unit", "seconds"),
+    [("s", 2.0), ("us", 2e-6), ("nanoseconds", 2e-9), ("", 2e-3), ("ticks", 2e-3), (None, 2e-3)],
+)
+def test_the_unit_of_a_t4_measurement_counts(
+    tmp_path: Path, unit: str | None, seconds: float
+) -> None:
+    row = t4_row(1, 2.0)
+    row["measurements"][0]["unit"] = unit
+    (tmp_path / "t4.json").write_text(json.dumps({"results": [row]}))
+
+    (point,) = read_recording(tmp_path / "t4.json").points
+
+    assert point.seconds == pytest.approx(seconds)
+
+
 def test_reads_t4_results_in_their_unit(tmp_path: Path) -> None:
     text = json.dumps(
         {
