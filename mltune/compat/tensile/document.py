@@ -27,15 +27,17 @@ _GROUP = (
 )
 _SIZES = "ProblemSizes"
 _PASSED_OVER = (
-    (r"LibraryLogic|LibraryClient", "mltune distil and mltune export do it"),
-    (r"NumElementsToValidate|Validation\w+|DataInit\w+", "every element is checked"),
+    (r"LibraryLogic|LibraryClient|SolutionSelectionAlg|ExpandRanges",
+     "mltune distil and mltune export do it"),
+    (r"NumElementsToValidate|Validation\w+|DataInit\w+|BoundsCheck", "every element is checked"),
     (r"SleepPercent", "--rest pauses between measurements"),
     (r"Platform|Device|PlatformIdx|DeviceIdx", "--device chooses"),
     (r"ForceRedo\w+", "--resume continues a run"),
     (r"CpuThreads", "--builders says how many processes build"),
     (r"Print\w+|MinimumRequiredVersion|CMake\w+|\w+Path|Exit\w+|Code\w+|MergeFiles|ShortNames"
      r"|NumBenchmarks|LibraryPrintDebug|ShowProgressBar|WriteMasterSolutionIndex|PinClocks"
-     r"|HardwareMonitor|NumWarmups|EnableHalf|MaxFileName|RuntimeLanguage|\w+Client\w*",
+     r"|HardwareMonitor|NumWarmups|EnableHalf|MaxFileName|RuntimeLanguage|\w+Client\w*|CEqualD"
+     r"|SortProblems|CSV\w+|PreciseKernelTime",
      "it changes nothing here"),
 )  # fmt: skip
 _SAMPLES = ("SyncsPerBenchmark", "EnqueuesPerSync")

@@ -166,6 +166,22 @@ def test_few_settings_have_an_effect(settings: str, samples: int | None) -> None
 
 
 @pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("NewClient: 2", "it changes nothing here"),
+        ("CEqualD: True", "it changes nothing here"),
+        ("CSVExportWinner: 1", "it changes nothing here"),
+        ("BoundsCheck: True", "every element is checked"),
+        ("SolutionSelectionAlg: 1", "mltune distil and mltune export do it"),
+    ],
+)
+def test_settings_of_tensiles_own_files_are_passed_over(setting: str, reason: str) -> None:
+    protocol = parse_protocol(f"GlobalParameters: {{{setting}}}\n{GROUPS}", "t.yaml")
+
+    assert protocol.notes == (f"t.yaml:1: {setting.split(':')[0]} is passed over: {reason}",)
+
+
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
         ("KernelTime: False", "t.yaml:1: KernelTime: only the device's own times are taken"),
