@@ -17,7 +17,14 @@ from mltune.report.content import Selection, TrialPoint
 from mltune.report.loss import portfolio_curve, regret_strips
 from mltune.report.parameters import importance_bars, small_multiples
 from mltune.report.plot import BOTTOM, LEFT, RIGHT, WIDTH
-from mltune.report.speed import by_speed, colours_of, kernel_class, kernel_letter, size_map
+from mltune.report.speed import (
+    best_so_far,
+    by_speed,
+    colours_of,
+    kernel_class,
+    kernel_letter,
+    size_map,
+)
 from mltune.report.tree import draw_tree
 from mltune.run.run import read_info
 from mltune.run.run_info import RunInfo
@@ -216,6 +223,27 @@ def test_sizes_that_are_alike_do_not_hide_each_other(
     assert all(end < begin for (_, end), (begin, _) in pairwise(ends))
     assert ends[0][0] > LEFT
     assert ends[-1][1] < WIDTH - RIGHT
+
+
+def test_the_best_so_far_is_a_line_above_all_trials_with_failures_at_the_bottom() -> None:
+    speeds = (2.0, None, 4.0, 1.0)
+    trials = [
+        TrialPoint(number, Config.of({"x": number}), speed, Status.OK if speed else Status.TIMEOUT)
+        for number, speed in enumerate(speeds)
+    ]
+
+    drawn = best_so_far(trials)
+
+    (line,) = re.findall(r'points="([^"]*)"', drawn)
+    corners = [tuple(map(float, corner.split(","))) for corner in line.split()]
+    right, wrong = re.findall(r'd="(M[^"]*)"', drawn)
+    dots = [tuple(map(float, dot)) for dot in re.findall(r"M([\d.]+) ([\d.]+)h0", right)]
+    ends = [(place, dots[1][1]) for place in (dots[2][0], WIDTH - RIGHT)]
+    assert list(dict.fromkeys(corners)) == [dots[0], (dots[1][0], dots[0][1]), dots[1], *ends]
+    assert dots[1][1] < dots[0][1] < dots[2][1]
+    assert re.findall(r"M([\d.]+) ([\d.]+)h0", wrong)[0][1] == f"{300 - BOTTOM:.1f}"
+    assert 'data-hints="trial 1: timeout"' in drawn
+    assert "trial 0: 2 GFLOP/s\ntrial 2: 4 GFLOP/s" in drawn
 
 
 def test_speeds_have_the_colours_of_viridis_by_their_log() -> None:
