@@ -203,6 +203,19 @@ def test_groups_share_a_run_and_problem_types_have_their_own(tmp_path: Path) -> 
     assert (result.root / PROTOCOL_NAME).read_text() == SEVERAL
 
 
+def test_the_next_command_distils_a_gemm_and_shows_the_source_of_others(tmp_path: Path) -> None:
+    vector = "OperationType: TensorContraction, IndexAssignmentsA: [0, 1], IndexAssignmentsB: [1]"
+    text = SEVERAL.replace("TransposeA: True, Batched: True", f"{vector}, NumIndicesC: 1")
+
+    result = run(options(tmp_path, text.replace("Exact: [8, 8, 2, 16]", "Exact: [8, 16]")))
+
+    matrices, vectors = (one.folder for one in result.runs)
+    assert result.next_commands == (
+        f"next: mltune distil {matrices}",
+        f"next: mltune source {vectors}",
+    )
+
+
 def test_a_plan_counts_what_the_run_then_does(finished: ProtocolResult, tmp_path: Path) -> None:
     planned = plan_protocol(options(tmp_path))
 

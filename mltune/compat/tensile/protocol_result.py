@@ -49,6 +49,12 @@ class RunResult:
     failed: int
     best: tuple[Measurement, ...]
 
+    @property
+    def next_command(self) -> str:
+        """The command to type next: no selector is for a contraction that is no GEMM."""
+        is_gemm = all(one.problem.contraction.is_gemm for one in self.best)
+        return command("mltune", "distil" if is_gemm else "source", self.folder)
+
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready mapping."""
         return {
@@ -100,7 +106,7 @@ class ProtocolResult:
         if self.interrupted or self.stopped:
             again = command("mltune", "protocol", self.file, "--resume", "--run", self.root)
             return (f"{self.stopped or 'interrupted'}; continue with: {again}",)
-        return tuple(f"next: {command('mltune', 'distil', run.folder)}" for run in self.runs)
+        return tuple(f"next: {run.next_command}" for run in self.runs)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `--json` prints."""
