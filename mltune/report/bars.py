@@ -36,19 +36,17 @@ def standalone(experiments: Sequence[Experiment], title: str) -> str:
             tag(
                 "rect", x=12, y=32 + 18 * number, width=11, height=11, class_=kernel_class(number)
             ),
-            text(29, 42 + 18 * number, name),
+            _fitted(name, 29, 42 + 18 * number),
         )
         for number, name in enumerate(series)
     ]
     head = 36 + 18 * len(series)
-    room = _WIDTH - 24
-    squeezed = room if len(title) * CHARACTER > room else None  # a title that would be cut off
     return tag(
         "svg",
         tag("title", title),
         tag("style", Markup(_STYLE)),
         tag("rect", width="100%", height="100%", class_="paper"),
-        tag("text", title, x=12, y=20, lengthAdjust="spacingAndGlyphs", textLength=squeezed),
+        _fitted(title, 12, 20),
         *names,
         tag("g", drawn, transform=f"translate(0 {head})"),
         xmlns="http://www.w3.org/2000/svg",
@@ -56,6 +54,13 @@ def standalone(experiments: Sequence[Experiment], title: str) -> str:
         width=_WIDTH,
         height=head + height,
     )
+
+
+def _fitted(words: str, x: float, y: float) -> Markup:
+    """Make a text that is squeezed if it would be cut off at the right."""
+    room = _WIDTH - 12 - x
+    squeezed = room if len(words) * CHARACTER > room else None
+    return tag("text", words, x=x, y=y, lengthAdjust="spacingAndGlyphs", textLength=squeezed)
 
 
 def bars(experiments: Sequence[Experiment]) -> Markup:

@@ -112,6 +112,16 @@ def test_a_title_that_is_wider_than_the_picture_is_squeezed(shipped: Shipped) ->
     assert "textLength" not in standalone(found, "sgemm_nn on NVIDIA H200, 2026-11-21")
 
 
+def test_a_long_name_in_the_legend_is_squeezed(shipped: Shipped) -> None:
+    row = rows(shipped)[0]
+    config = Config.of({**row.config, "kernel": "k" * 60})
+
+    drawn = standalone(experiments([row, replace(row, config=config)]), "a")
+
+    assert f'textLength="399">{"k" * 60} 8x4<' in drawn
+    assert drawn.count("textLength") == 1
+
+
 def test_the_last_number_below_the_bars_is_within_their_picture(shipped: Shipped) -> None:
     row = rows(shipped)[0]
     (one,) = experiments([replace(row, seconds=(row.problem.flops / 9530e9,))])
