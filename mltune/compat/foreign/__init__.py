@@ -44,7 +44,7 @@ def read_recording(path: Path) -> Recording:
     return Recording(
         where=str(path),
         problem=document.text("kernel_name") or clblast.problem_of(document),
-        device=document.text("device_name"),
+        device=document.text("device_name") or clblast.device_of(document),
         points=points,
         notes=tuple(notes),
     )

@@ -27,6 +27,11 @@ def problem_of(document: Document) -> str:
     return " ".join([*(word for word in words if word), *(["x".join(sizes)] if sizes else [])])
 
 
+def device_of(document: Document) -> str:
+    """Return the device as its driver names it, or, of older files, as CLBlast does."""
+    return document.text("device") or document.text("clblast_device_name")
+
+
 def _row(where: str, value: Any) -> Row | str:
     if not isinstance(value, Mapping):
         return f"{where}: must be an object"

@@ -140,8 +140,8 @@ CLBLAST = {
     "arg_m": "1024",
     "arg_n": "512",
     "arg_k": "256",
-    "clblast_device_name": "a card",
-    "device_name": "a card",
+    "clblast_device_name": "Radeon 7900",
+    "device": "gfx1100",
     "results": [
         {"kernel": "Xgemm", "time": 2.5, "parameters": {"KWG": 32, "MWG": 64}},
         {"kernel": "Xgemm", "time": -1.0, "parameters": {"KWG": 16, "MWG": 64}},
@@ -156,11 +156,14 @@ def test_what_clblasts_tuners_write_is_read(tmp_path: Path) -> None:
     path.write_text(json.dumps(CLBLAST))
     found = read_recording(path)
 
-    assert (found.problem, found.device) == ("xgemm_1 32 1024x512x256", "a card")
+    assert (found.problem, found.device) == ("xgemm_1 32 1024x512x256", "gfx1100")
     assert [(p.config["KWG"], p.seconds, p.status) for p in found.points] == [
         (32, 0.0025, Status.OK),
         (16, None, Status.INVALID),
     ]
+    older = {name: value for name, value in CLBLAST.items() if name != "device"}
+    path.write_text(json.dumps(older))
+    assert read_recording(path).device == "Radeon 7900"
     (note,) = found.notes
     assert "row 3: 'time' must be a number of 1e-12 to 1e9 seconds" in note
     assert note.endswith("and 1 more")
