@@ -92,8 +92,10 @@ def refuse_unwritable(path: Path) -> None:
     """Refuse a file that `write_atomically` could not write, before the work for it begins.
 
     Raises:
-        UsageError: when its folder is not writable.
+        UsageError: when its folder is not writable, or it is a folder.
     """
+    if path.is_dir():
+        raise file_error(path, "write", OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
     place = path if _is_device(path) else path.resolve().parent
     effective = os.access in os.supports_effective_ids
     if not os.access(place, os.W_OK, effective_ids=effective):

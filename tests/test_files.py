@@ -105,6 +105,8 @@ def test_what_cannot_be_written_is_refused_before(
 def test_a_folder_is_no_file(place: str) -> None:
     with pytest.raises(UsageError, match=r"^[./]+: cannot write \(Is a directory\)$"):
         write_atomically(Path(place), b"")
+    with pytest.raises(UsageError, match=r"^[./]+: cannot write \(Is a directory\)$"):
+        refuse_unwritable(Path(place))
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

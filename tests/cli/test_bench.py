@@ -183,3 +183,14 @@ def test_a_mistake_is_one_line(
     assert done.code == 2
     assert done.err.startswith(f"mltune: {line}")
     assert done.err.count("\n") == 1
+
+
+def test_a_figure_that_cannot_be_written_is_refused_before(
+    mltune: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "a.svg").mkdir()
+
+    done = mltune("bench", "--figure", tmp_path / "a.svg")
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"mltune: {tmp_path}/a.svg: cannot write (Is a directory)\n"

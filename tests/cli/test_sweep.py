@@ -202,6 +202,7 @@ def test_a_sweep_is_compared_with_the_same_one_elsewhere(
         ((FOLDER, "--local", "8"), "--local: expected 8x8,1x16 or all, got '8'"),
         (("none.json",), "none.json: cannot read"),
         ((FOLDER, "--figure", "none/a.svg"), "figure: none/a.svg: there is no folder none"),
+        ((FOLDER, "--figure", "/"), "/: cannot write (Is a directory)"),
         (("--resume", "--run", "nowhere"), "nowhere"),
     ],
 )

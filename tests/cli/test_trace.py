@@ -228,6 +228,7 @@ def test_a_temporary_folder_with_a_space_as_well_is_refused(
         (("trace",), "trace: needs a program: mltune trace -- PROGRAM ARGUMENTS"),
         (("trace", "--", "/nowhere/at-all"), "/nowhere/at-all: cannot run"),
         (("trace", "-o", "no/where.csv", "--", "true"), "no/where.csv: there is no folder no"),
+        (("trace", "-o", "/", "--", "true"), "/: cannot write (Is a directory)"),
     ],
 )
 def test_mistakes_are_one_line(mltune: Command, words: tuple[str, ...], message: str) -> None:
