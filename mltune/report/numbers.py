@@ -17,6 +17,7 @@ def number(value: float | None) -> str:
     size = abs(value)
     if size >= 999.5:
         return f"{value:,.0f}"
+    value += 0.0  # of zeros, none has a sign
     return f"{value:.3g}" if size >= 1e-4 or value == 0 else f"{value:.1e}"
 
 
@@ -37,8 +38,9 @@ def seconds(value: float | None) -> str:
 
 def percent(share: float) -> str:
     """Write a share as a percentage, with a decimal below 10 and two below 0.1."""
-    value = 100 * share
-    digits = 0 if value >= 10 or value == 0 else 1 if value >= 0.1 else 2
+    value = 100 * share + 0.0  # of zeros, none has a sign
+    size = abs(value)
+    digits = 0 if size >= 9.95 or value == 0 else 1 if size >= 0.1 else 2
     return f"{value:.{digits}f} %"
 
 

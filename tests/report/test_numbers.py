@@ -19,6 +19,10 @@ def test_numbers_are_short() -> None:
     assert [percent(share) for share in (0.0005, 0.001, 0.034, 0.1, 0.5)] == [
         "0.05 %", "0.1 %", "3.4 %", "10 %", "50 %",
     ]  # fmt: skip
+    assert (number(-0.0), percent(-0.0)) == ("0", "0 %")
+    assert [percent(share) for share in (-0.05, -0.5, 0.0994, 0.0996)] == [
+        "-5.0 %", "-50 %", "9.9 %", "10 %",
+    ]  # fmt: skip
     assert [byte_size(count) for count in (1023, 49152, 5 << 20, 139 << 30)] == [
         "1,023 B", "48 KiB", "5 MiB", "139 GiB",
     ]  # fmt: skip
