@@ -31,15 +31,16 @@ def read_rows(document: Document) -> list[Row | str]:
     names = document.header.get("tune_params_keys")
     if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
         raise UsageError("member 'tune_params_keys' must list the parameters before 'cache'")
-    return [_row(where, value, names) for where, value in document.rows]
+    once = tuple(dict.fromkeys(names))
+    return [_row(where, value, once) for where, value in document.rows]
 
 
 def _row(where: str, value: Any, names: Sequence[str]) -> Row | str:
     if not isinstance(value, Mapping):
         return f"{where}: must be an object"
-    missing = [name for name in names if name not in value]
-    if missing:
-        return f"{where}: lacks parameter '{missing[0]:.80}'"
+    missing = next((name for name in names if name not in value), None)
+    if missing is not None:
+        return f"{where}: lacks parameter '{missing:.80}'"
     values = {name: value[name] for name in names}
     if FAMILY in values:
         values = {name: each for name, each in values.items() if each != NONE}

@@ -74,8 +74,11 @@ def to_points(rows: Iterable[Row | str]) -> tuple[tuple[Point, ...], str]:
     if not right:
         raise UsageError(f"no usable row{f' ({wrong[0]})' if wrong else ''}")
     configs: list[dict[str, Value]] = [{} for _ in right]
-    for name in dict.fromkeys(name for row in right for name in row.values):
-        holders = [number for number, row in enumerate(right) if name in row.values]
+    columns: dict[str, list[int]] = {}
+    for number, row in enumerate(right):
+        for name in row.values:
+            columns.setdefault(name, []).append(number)
+    for name, holders in columns.items():
         values = _column([right[number].values[name] for number in holders])
         for number, value in zip(holders, values, strict=True):
             configs[number][name] = value

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,42 @@ def test_a_parameter_may_have_very_many_values(tmp_path: Path) -> None:
 
     assert (space.size, len(space.parameters[1].values)) == (40_000, 40_000)
     assert time.process_time() - began < 5  # value by value it took 20
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ({"tune_params_keys": ["x"] * 30_000}, [{"x": x, "time": 1.0} for x in range(10_000)]),
+        (
+            {"tune_params_keys": [str(number) for number in range(30_000)]},
+            [{"0": 1, "time": 1.0}] * 10_000,
+        ),
+    ],
+)
+def test_many_names_of_parameters_take_no_time(
+    tmp_path: Path, header: dict[str, Any], rows: list[dict[str, Any]]
+) -> None:
+    cache = {str(number): row for number, row in enumerate(rows)}
+    path = written(tmp_path, json.dumps({**header, "cache": cache}))
+
+    began = time.process_time()
+    with suppress(UsageError):  # of the second's rows each lacks parameters
+        read_recording(path)
+
+    assert time.process_time() - began < 2  # all of them for each row took 10
+
+
+def test_many_kernel_families_take_no_time(tmp_path: Path) -> None:
+    rows = [
+        {"configuration": {"family": f"f{number}", f"x{number}": 1}, "invalidity": "compile"}
+        for number in range(8_000)
+    ]
+    path = written(tmp_path, json.dumps({"results": rows}))
+
+    began = time.process_time()
+    assert len(read_recording(path).points) == 8_000
+
+    assert time.process_time() - began < 2  # all rows for each parameter took 6
 
 
 def test_a_gzipped_file_says_the_same(tmp_path: Path) -> None:
