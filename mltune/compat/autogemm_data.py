@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 from mltune.compat.tensile.complete import complete
@@ -27,6 +27,7 @@ _TABLE = re.compile(rf"^({SECTION}\w*)[ \t]*=[ \t]*(?=\{{)", re.M)
 _CHOSEN = re.compile(rf"^{SECTION}[ \t]*=[ \t]*({SECTION}\w+)[ \t\r]*$", re.M)
 _UNROLLS = re.compile(r"^unrolls[ \t]*=[ \t]*(?=\{)", re.M)
 _COMMENT = re.compile(r"#[^\n]*")
+_BRACKET = re.compile(r"[\[\]{}]")
 _SIDES = {"work_group_0": 0, "work_group_1": 1, "thread_tile_0": 2, "thread_tile_1": 3}
 _UNROLL = 8
 """The default of AutoGEMM."""
@@ -95,7 +96,7 @@ def read_selection_data(text: str, name: str) -> tuple[list[SelectionData], list
         UsageError: when there is none, or it is no such table.
     """
     text = _COMMENT.sub("", text)
-    tables = {match[1]: _literal(text[match.end() :], name) for match in _TABLE.finditer(text)}
+    tables = {match[1]: _literal(text, match.end(), name) for match in _TABLE.finditer(text)}
     chosen = match[1] if (match := _CHOSEN.search(text)) else SECTION
     if len(tables) == 1:
         chosen = next(iter(tables))
@@ -104,7 +105,7 @@ def read_selection_data(text: str, name: str) -> tuple[list[SelectionData], list
     notes = [f"{name}: {other} is not used, but {chosen}" for other in tables if other != chosen]
     unrolls: Mapping[str, Any] = {}
     if match := _UNROLLS.search(text):
-        unrolls = _literal(text[match.end() :], name)
+        unrolls = _literal(text, match.end(), name)
     table, known = tables[chosen], {each.letter: each for each in Precision}
     for letter in table:
         if letter not in known:
@@ -119,11 +120,15 @@ def read_selection_data(text: str, name: str) -> tuple[list[SelectionData], list
     ], notes
 
 
-def _literal(text: str, name: str) -> Any:
-    """Return the dictionary that begins a text: of text, lists and whole numbers, as JSON."""
-    depths = accumulate((letter in "{[") - (letter in "}]") for letter in text)
-    end = next((place for place, depth in enumerate(depths, start=1) if depth == 0), len(text))
-    body = re.sub(r",(\s*[\]}])", r"\1", text[:end].replace("'", '"'))
+def _literal(text: str, start: int, name: str) -> Any:
+    """Return the dictionary that begins there: of text, lists and whole numbers, as JSON."""
+    depth, end = 0, len(text)
+    for bracket in _BRACKET.finditer(text, start):
+        depth += 1 if bracket[0] in "{[" else -1
+        if depth == 0:
+            end = bracket.end()
+            break
+    body = re.sub(r",(\s*[\]}])", r"\1", text[start:end].replace("'", '"'))
     try:
         return parse_json(body)
     except UsageError as error:
