@@ -26,6 +26,8 @@ def read_sizes(item: Item, contraction: Contraction) -> tuple[Size, ...]:
                 raise UsageError(f"{extents.where}: unknown '{kind}' (known: Range, Exact)")
             rows = _READERS[kind](extents, contraction.num_indices)
             sizes += (_size(row, contraction, extents.where) for row in rows)
+            if len(sizes) > MAX_SIZES:
+                raise UsageError(f"{extents.where}: more than {MAX_SIZES:,} sizes in all")
     if not sizes:
         raise UsageError(f"{item.where}: 'ProblemSizes' holds no size")
     return tuple(dict.fromkeys(sizes))

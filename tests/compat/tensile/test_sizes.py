@@ -79,6 +79,10 @@ def test_a_contraction_takes_its_extents_by_index_number() -> None:
         ("- Exact: [1, 2, x]", "must be a whole number of at least 1, got 'x'"),
         ("- Range: [[1, 1, 1, 1, 8], [8], [8]]", "one to four numbers"),
         ("- Range: [[1, 1, 99999], [1, 1, 99], [8]]", "at most 100,000 are allowed"),
+        (
+            "- Exact: [8, 8, 8]\n- Range: [[1, 1, 400], [1, 1, 250], [8]]",
+            "t.yaml:2: more than 100,000 sizes in all",
+        ),
         ("- Ranges: [[8], [8], [8]]", "t.yaml:1: unknown 'Ranges' (known: Range, Exact)"),
         ("[]", "t.yaml:1: 'ProblemSizes' holds no size"),
     ],
