@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mltune.compat.tensile.complete import complete, level
 from mltune.compat.tensile.keys import joined_value, read_value
@@ -40,6 +41,7 @@ _PASSED_OVER = (
      r"|SortProblems|CSV\w+|PreciseKernelTime",
      "it changes nothing here"),
 )  # fmt: skip
+_MOST_COMBINATIONS = 100_000
 _SAMPLES = ("SyncsPerBenchmark", "EnqueuesPerSync")
 
 
@@ -145,6 +147,9 @@ def _group(item: Item, contraction: Contraction) -> Group:
         raise UsageError(f"{entries[final].where}: {final}: {_SIZES}, and no parameter")
     if not final_sizes:
         raise UsageError(f"{item.where}: a group needs {final} with {_SIZES}")
+    fork = tuple(_choices(entries.get("ForkParameters"), "a forked parameter"))
+    if fork:
+        _check_count(fork, f"{entries['ForkParameters'].where}: ForkParameters")
     initial = tuple(_choices(entries.get("InitialSolutionParameters"), "a fixed parameter"))
     for choice in initial:
         if len(choice.values) > 1:
@@ -155,7 +160,7 @@ def _group(item: Item, contraction: Contraction) -> Group:
     return Group(
         initial=initial,
         common=common,
-        fork=tuple(_choices(entries.get("ForkParameters"), "a forked parameter")),
+        fork=fork,
         fork_steps=fork_steps,
         join=join,
         join_sizes=sizes,
@@ -178,8 +183,18 @@ def _steps(
             continue
         if not sizes and any(len(choice.values) > 1 for choice in choices):
             raise UsageError(f"{entry.where}: {key}: no {_SIZES} before this step")
+        _check_count(choices, f"{entry.where}: {key}")
         steps.append(Step(choices, sizes))
     return tuple(steps), sizes
+
+
+def _check_count(choices: Sequence[Choice], where: str) -> None:
+    """Refuse more combinations than anyone would measure; their list would fill the memory."""
+    count = math.prod(len(choice.values) for choice in choices)
+    if count > _MOST_COMBINATIONS:
+        raise UsageError(
+            f"{where}: {count:,} combinations, at most {_MOST_COMBINATIONS:,} are allowed"
+        )
 
 
 def _choices(item: Item | None, what: str) -> Iterator[Choice]:

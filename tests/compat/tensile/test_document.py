@@ -236,6 +236,19 @@ def test_a_mistake_is_named_with_its_line(old: str, new: str, message: str) -> N
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("step", ["ForkParameters", "BenchmarkForkParameters"])
+def test_more_combinations_than_anyone_would_measure_are_refused(
+    one_group: OneGroup, step: str
+) -> None:
+    values = list(range(1, 51))
+    sizes = "BenchmarkCommonParameters:\n  - ProblemSizes:\n    - Exact: [8, 8, 8]\n"
+    names = ("DepthU", "LoopUnroll", "WorkGroupMapping")
+    choices = "".join(f"    {name}: {values}\n" for name in names).replace("   ", "  -", 1)
+
+    with pytest.raises(UsageError, match=f"{step}: 125,000 combinations, at most 100,000 are"):
+        one_group(f"{sizes}{step}:\n{choices}")
+
+
 def test_a_conjugate_without_a_transpose_is_refused() -> None:
     def read(text: str) -> str:
         return problem_type_name(read_problem_type(parse_document(f"{{{text}}}", "t.yaml")))
