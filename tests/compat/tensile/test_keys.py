@@ -71,6 +71,7 @@ def test_tensiles_keys_set_our_parameters(
         ("GlobalSplitU", "0", "GlobalSplitU: 0 is not supported: whole numbers of at least 1"),
         ("EdgeType", "ShiftPtr", "EdgeType: ShiftPtr is not supported: the edge of C is handled"),
         ("MatrixInstruction", "[]", "MatrixInstruction is not supported: it has no counterpart"),
+        ("AssertCEqualsD", "True", "AssertCEqualsD is not supported: it has no counterpart"),
         ("ThreadTyle", "[4, 4]", "unknown parameter 'ThreadTyle' (did you mean 'ThreadTile'?"),
         ("ThreadTile", "[4]", "ThreadTile: 2 numbers of at least 1, got [4]"),
         ("ThreadTile", "[4, 0]", "ThreadTile: 2 numbers of at least 1, got [4, 0]"),
