@@ -101,6 +101,13 @@ def test_a_kernel_of_nothing_but_defaults_is_tensiles_default() -> None:
     assert kernel.work_group == (16, 16, 1)
 
 
+def test_what_is_given_stays_as_it_is() -> None:
+    given = {"depth_u": 24, "loop_unroll": 1, "vector_width": 1, "prefetch_local_read": 1}
+
+    assert complete(given).items() >= given.items()
+    assert complete({})["work_group_mapping"] == 8  # Tensile's default
+
+
 def test_what_is_left_open_follows_from_the_rest() -> None:
     assert complete({"loop_unroll": 8, "local_split_u": 4})["depth_u"] == 32
     assert complete({"thread_tile_0": 6, "thread_tile_1": 4})["vector_width"] == 2
