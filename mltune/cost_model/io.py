@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,8 @@ def save(model: BoostedModel, folder: Path) -> None:
         MltuneError: when it cannot be written.
     """
     packed = io.BytesIO()
-    np.savez_compressed(packed, allow_pickle=False, **model.forest.arrays())
+    arrays: dict[str, Any] = model.forest.arrays()
+    np.savez_compressed(packed, **arrays)
     manifest = {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,

@@ -57,6 +57,21 @@ def test_what_is_loaded_predicts_the_same(
         assert getattr(loaded, name) == getattr(model, name)
 
 
+def test_the_forest_is_written_by_numpy_2_0_too(
+    model: BoostedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_numpy_2_0(file: io.BytesIO, **arrays: Any) -> None:
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w") as entry:
+                    np.lib.format.write_array(entry, np.asanyarray(array))
+
+    monkeypatch.setattr(np, "savez_compressed", of_numpy_2_0)
+    save(model, tmp_path / "one")
+
+    assert load(tmp_path / "one").rows == model.rows
+
+
 def test_predicting_loads_no_learning_library(folder: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from mltune.cost_model import load;"
@@ -117,7 +132,7 @@ def replace_forest(folder: Path, data: bytes) -> None:
 
 def packed(**arrays: Any) -> bytes:
     data = io.BytesIO()
-    np.savez(data, allow_pickle=True, **arrays)
+    np.savez(data, **arrays)
     return data.getvalue()
 
 
