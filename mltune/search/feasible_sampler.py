@@ -18,6 +18,7 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from mltune.errors import UsageError
 from mltune.search.distributions import family_distribution
 from mltune.search.sampler import ConfigSampler
 from mltune.space.config import Config, Value
@@ -80,7 +81,11 @@ class FeasibleSampler(ConfigSampler):
 
     def _propose(self, study: Study, trial: FrozenTrial) -> Config | None:
         # Asking for up to four further wishes found nothing better on recorded spaces.
-        wish = self._wish(study, trial)
+        try:
+            wish = self._wish(study, trial)
+        except ImportError as error:  # some samplers of Optuna load their library only here
+            name = type(self._sampler).__name__
+            raise UsageError(f"sampler: {name}: {error}; install it with pip") from error
         near = None if wish is None else self._unvisited_near(wish, self._space)
         return near or self._unvisited.draw()
 

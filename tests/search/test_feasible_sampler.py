@@ -9,6 +9,7 @@ import pytest
 from optuna.distributions import IntDistribution
 from optuna.samplers import BaseSampler
 
+from mltune.errors import UsageError
 from mltune.search.feasible_sampler import FeasibleSampler
 from mltune.search.make import make_sampler
 from mltune.space.config import Config
@@ -121,6 +122,18 @@ def test_what_may_not_be_granted_becomes_the_nearest_feasible_config() -> None:
 
     assert found[0] in SMALL.near(Config.of({"x": 16, "y": 10}), 3)
     assert set(found) == set(SMALL)
+
+
+def test_a_sampler_whose_library_is_missing_says_so_in_one_line() -> None:
+    class Lazy(Wishing):
+        def sample_relative(self, study: Any, trial: Any, search_space: Any) -> dict[str, Any]:
+            raise ModuleNotFoundError("No module named 'no_such_library'")
+
+    with pytest.raises(
+        UsageError,
+        match=r"^sampler: Lazy: No module named 'no_such_library'; install it with pip$",
+    ):
+        Asked(FeasibleSampler(SMALL, Lazy())).config()
 
 
 def test_numbers_are_ranges_for_who_computes_with_them() -> None:
