@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mltune.compat import autogemm
@@ -274,6 +274,7 @@ def test_every_field_of_a_selector_s_file_is_refused_or_harmless(
 
     @SETTINGS
     @given(st.sampled_from(list(places(document))), HOSTILE)
+    @example((("conditions", "device"), False), "*/")  # whatever this Hypothesis draws
     def check(place: tuple[tuple[Any, ...], bool], text: str) -> None:
         file.write_text(json.dumps(spoilt(document, *place, text)))
         try:
@@ -298,6 +299,7 @@ def test_every_field_of_a_bundle_is_refused_or_harmless(
 
     @SETTINGS
     @given(st.sampled_from(list(places(document))), HOSTILE)
+    @example((("run", "device", "name"), False), "*/")
     def check(place: tuple[tuple[Any, ...], bool], text: str) -> None:
         try:
             hostile = _distilled(spoilt(document, *place, text), selector)
