@@ -119,6 +119,7 @@ class Run:
         info = read_info(folder)
         info = replace(info, priors=tuple(_moved_with(folder, path) for path in info.priors))
         lock = FolderLock(folder)
+        store: Store | None = None
         try:
             if not info.storage and not (folder / DATABASE_NAME).exists():
                 _make_database(folder)
@@ -135,6 +136,8 @@ class Run:
                     "mltune that could not share it); begin another"
                 )
         except BaseException:
+            if store is not None:
+                store.close()
             lock.close()
             raise
         return cls(folder, info, store, lock, url if info.storage else None)

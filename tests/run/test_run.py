@@ -196,6 +196,9 @@ def test_a_run_whose_shared_database_was_made_anew_is_begun_anew(
     with pytest.raises(UsageError, match=r"one: is no run of .*all\.db \(made anew since"):
         Run.resume(tmp_path / "one")
 
+    still_open = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
+    assert tmp_path / "all.db" not in still_open
+
 
 def test_the_database_of_another_runs_folder_is_not_shared(
     folder: Path, tmp_path: Path, info: RunInfo

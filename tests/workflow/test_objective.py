@@ -14,6 +14,7 @@ from optuna.trial import TrialState
 
 from mltune.errors import DeviceGoneError, UsageError
 from mltune.measurement import Measurement, Phase, Status
+from mltune.run.run import Run
 from mltune.runner import WorkerRunner
 from mltune.workflow.objective import Objective
 from mltune.workflow.tuned_study import create_study
@@ -149,7 +150,8 @@ def test_a_closed_objective_measures_nothing(objective: Objective) -> None:
     ):
         with pytest.raises(UsageError, match=r"is closed; Objective\(folder=.*, resume=True\)"):
             call()
-    assert objective.run.store.measurements() == []
+    with Run.open(objective.run.folder) as run:
+        assert run.store.measurements() == []
 
 
 def test_a_forks_copy_measures_nothing(
