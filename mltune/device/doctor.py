@@ -11,7 +11,12 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from mltune.device.entry import DeviceEntry
-from mltune.device.opencl.diagnosis import missing_linker, restriction, unwritable_cache
+from mltune.device.opencl.diagnosis import (
+    missing_linker,
+    noexec_cache,
+    restriction,
+    unwritable_cache,
+)
 from mltune.device_info import DeviceInfo
 
 _INSTALL = {
@@ -98,14 +103,19 @@ def _no_device(system: str) -> Finding:
     if line := restriction():
         return Finding(f"there is no OpenCL device; {line}", "unset OCL_ICD_VENDORS")
     if cache := unwritable_cache():
-        command = f"export POCL_CACHE_DIR={shlex.quote(str(Path(gettempdir()) / 'pocl'))}"
-        return Finding(f"there is no OpenCL device; {cache}", command)
+        return Finding(f"there is no OpenCL device; {cache}", _other_cache())
     return Finding("there is no OpenCL device at all", _cpu_driver(system))
+
+
+def _other_cache() -> str:
+    return f"export POCL_CACHE_DIR={shlex.quote(str(Path(gettempdir()) / 'pocl'))}"
 
 
 def _remedy(entry: DeviceEntry, system: str) -> str:
     if missing_linker(entry.info):
         return f"{_install('linker', system)}, or pip install ziglang"
+    if noexec_cache(entry.info):
+        return _other_cache()
     return _install("cpu" if entry.info.kind == "cpu" else _maker(entry.info), system)
 
 

@@ -97,6 +97,24 @@ def test_a_missing_linker_is_named_with_both_ways(
     assert found.command == "apt-get install binutils, or pip install ziglang"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at Linux's mounts")
+def test_a_cache_whose_kernels_may_not_run_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounted = os.statvfs_result((0,) * 8 + (os.ST_NOEXEC, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: mounted)
+    monkeypatch.setattr("mltune.device.opencl.diagnosis.has_linker", lambda: True)
+    monkeypatch.setenv("POCL_CACHE_DIR", "/some/cache")
+
+    (found,) = findings([examine(POCL)], tmp_path)
+
+    assert found.problem == (
+        "device 0:0: PoCL's cache /some/cache is mounted noexec: set POCL_CACHE_DIR to a folder "
+        "that is not"
+    )
+    assert found.command.startswith("export POCL_CACHE_DIR=")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at Linux's files")
 def test_a_driver_that_builds_nothing_is_named_with_another_one(tmp_path: Path) -> None:
     root = _machine(tmp_path, "ID=debian\n")

@@ -29,10 +29,32 @@ def unwritable_cache() -> str | None:
 
     Without a home folder PoCL takes one in /tmp.
     """
-    folder = os.environ.get("POCL_CACHE_DIR") or cache_folder("pocl")
-    if folder is None or is_writable(Path(folder)):
+    folder = _cache()
+    if folder is None or is_writable(folder):
         return None
     return f"PoCL's cache {folder} is not writable: set POCL_CACHE_DIR to a folder that is"
+
+
+def noexec_cache(info: DeviceInfo) -> str | None:
+    """Return advice if a PoCL device may not run the kernels in its cache: it ends the process."""
+    folder = _cache()
+    if POCL not in info.platform or folder is None or not _is_noexec(folder):
+        return None
+    return f"PoCL's cache {folder} is mounted noexec: set POCL_CACHE_DIR to a folder that is not"
+
+
+def _cache() -> Path | None:
+    named = os.environ.get("POCL_CACHE_DIR")
+    return Path(named) if named else cache_folder("pocl")
+
+
+def _is_noexec(folder: Path) -> bool:
+    if sys.platform != "linux":
+        return False
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_NOEXEC)
+    except OSError:  # there is no such folder
+        return False
 
 
 def restriction() -> str | None:

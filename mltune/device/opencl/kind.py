@@ -7,7 +7,7 @@ from dataclasses import replace
 from mltune.device.choice import pick
 from mltune.device.device import Device
 from mltune.device.entry import DeviceEntry
-from mltune.device.opencl.diagnosis import missing_linker
+from mltune.device.opencl.diagnosis import missing_linker, noexec_cache
 from mltune.device.opencl.threads import keep_threads_apart
 
 
@@ -25,9 +25,9 @@ class OpenCLKind:
         return pick(spec, self.entries(), self.examine)
 
     def examine(self, entry: DeviceEntry) -> DeviceEntry:
-        """Check that PoCL has a linker, and examine what the driver states."""
-        if missing := missing_linker(entry.info):
-            return replace(entry, problem=missing)
+        """Check that PoCL can link and run kernels, and examine what the driver states."""
+        if problem := missing_linker(entry.info) or noexec_cache(entry.info):
+            return replace(entry, problem=problem)
         from mltune.device.opencl.examination import examined
 
         return examined(entry)
