@@ -106,7 +106,7 @@ class ProposalQueue:
             logs = {size: math.log(value) for size, value in values.items()}
             self._idle = 0 if self._incumbents.add(logs) >= LITTLE else self._idle + 1
 
-    def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
+    def finish(self, trial: Trial, values: Mapping[int, float]) -> None:
         """Count the trial."""
         self._done += 1
         self.count(values, trial.status)

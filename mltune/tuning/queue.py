@@ -66,11 +66,10 @@ class TrialQueue(Protocol):
         """Return what to measure next; None, after a pause, if there is nothing now."""
         ...
 
-    def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
+    def finish(self, trial: Trial, values: Mapping[int, float]) -> None:
         """Take a job's result.
 
         Args:
-            job: from `next`.
             trial: with its measurements.
             values: what the search minimises, by the number of the size.
 
@@ -131,7 +130,7 @@ class ListQueue:
             self._runner.prepare(coming.problems[0], coming.trial.config)
         return self._waiting.popleft()
 
-    def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
+    def finish(self, trial: Trial, values: Mapping[int, float]) -> None:
         """Count the failures."""
         failed = (row.status.value for row in trial.measurements if row.median is None)
         self.failures.update(failed)

@@ -128,7 +128,7 @@ class SharedQueue(ProposalQueue):
         time.sleep(_WAIT_SECONDS)
         return None
 
-    def finish(self, job: Job, trial: Trial, values: Mapping[int, float]) -> None:
+    def finish(self, trial: Trial, values: Mapping[int, float]) -> None:
         """Mark a trial as finished for all processes, as soon as its measurements are stored."""
         logs = {size: math.log(value) for size, value in values.items()}
         self._mine.add(trial.number)

@@ -97,7 +97,7 @@ class Tuner:
         try:
             trial = measure_trial(job, self._session, self._recorder, self._steps, end)
             values = trial.values_by(self._problems, self._session.told_value)
-            self._queue.finish(job, trial, values)
+            self._queue.finish(trial, values)
         except LeaseLostError as error:
             self._recorder.forget()
             self._queue.lose(job, str(error))

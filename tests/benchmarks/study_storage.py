@@ -151,7 +151,7 @@ def _mltune(place: Place, *, shown: bool) -> Iterator[MakeTrial]:
                 job.proposal.report(size, value)
             job.proposal.describe(_ATTRIBUTES)
             trial = Trial(job.trial.number, job.trial.config, ())
-            queue.finish(job, trial, values)
+            queue.finish(trial, values)
             study.tell(job.proposal, trial, values)
 
         with ExitStack() as stack:

@@ -114,7 +114,7 @@ def worked_off(queue: ProposalQueue) -> list[Job]:
     with queue:
         while (job := queue.next()) is not None:
             jobs.append(job)
-            queue.finish(job, measured(job), {0: 1.0})
+            queue.finish(measured(job), {0: 1.0})
     assert queue.is_over
     return jobs
 
@@ -215,6 +215,6 @@ def test_a_job_has_its_planned_sizes_first() -> None:
             values: Mapping[int, float] = {1: 1.0}
             job.proposal.report(1, values[1])
             assert job.proposal.should_prune()
-            queue.finish(job, measured(job), values)
+            queue.finish(measured(job), values)
 
     assert jobs == [(problems[1], problems[0])] * 2
