@@ -19,6 +19,7 @@ import pyopencl as cl
 from mltune.device.calculator import VECTORS, Matrices, Pairs, Sums
 from mltune.device.errors import BuildError, DeviceLostError, LaunchError
 from mltune.device.opencl.quiet import built
+from mltune.device.opencl.raising import raising
 from mltune.device_info import DeviceInfo
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -221,10 +222,8 @@ class OpenCLCalculator:
             pairs = (*matrices.batch, *matrices.rows, *matrices.columns) or ((1, 1),)
             flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
             array = np.array(pairs, np.uint64)
-            try:
+            with raising(LaunchError, "no memory to calculate a reference"):
                 self._dims[key] = cl.Buffer(self._context, flags, hostbuf=array)
-            except cl.Error as error:
-                raise LaunchError(f"no memory to calculate a reference: {error}") from error
         return self._dims[key]
 
     def _given(self, name: str, array: Array) -> cl.Buffer:
@@ -240,10 +239,8 @@ class OpenCLCalculator:
             if kept is not None:
                 self._retired.append(kept)
             nbytes = max(nbytes, 1 << min(nbytes - 1, _MOST_ROUNDED).bit_length())
-            try:
+            with raising(LaunchError, "no memory to calculate a reference"):
                 kept = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
-            except cl.Error as error:
-                raise LaunchError(f"no memory to calculate a reference: {error}") from error
             self._memory[name] = kept
         return kept
 
@@ -257,10 +254,8 @@ class OpenCLCalculator:
         self._checked(self._kernels[name], self._queue, items, group, *arguments)
 
     def _checked(self, call: Any, *arguments: Any) -> None:
-        try:
+        with raising(DeviceLostError, "the device failed to calculate"):
             call(*arguments)
-        except cl.Error as error:
-            raise DeviceLostError(f"the device failed to calculate: {error}") from error
 
     def _build(self, file: str) -> None:
         """Build the kernels of a file."""
@@ -281,14 +276,12 @@ class OpenCLCalculator:
         source = "".join(f"#define {name} {value}\n" for name, value in definitions.items())
         for name in ("tensor.cl", file):
             source += Path(__file__).with_name(name).read_text(encoding="utf-8")
-        try:
+        with raising(BuildError, "the driver cannot build the calculation"):
             program = built(self._context, source)
             for name, types in _ARGUMENTS[file].items():
                 self._kernels[name] = kernel = cl.Kernel(program, f"mltune_{name}")
                 # Without their types, pyopencl takes 10 us for each number.
                 kernel.set_scalar_arg_dtypes(list(types))
-        except cl.Error as error:
-            raise BuildError(f"the driver cannot build the calculation: {error}") from error
 
 
 def _rounded(number: int, step: int) -> int:

@@ -12,6 +12,7 @@ import pyopencl as cl
 from mltune.device.comparison import Difference, Expected
 from mltune.device.errors import DeviceLostError, LaunchError
 from mltune.device.opencl.quiet import built
+from mltune.device.opencl.raising import raising
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -39,7 +40,7 @@ class OpenCLComparison:
         self._compare = _kernel(
             context, expected.dtype, expected.pattern, group, is_wide=words + items >= _NARROW
         )
-        try:
+        with raising(LaunchError, "no memory for the reference"):
             self._right, self._norms_a, self._norms_b, self._dims = (
                 self._upload(context, array)
                 for array in (
@@ -51,8 +52,6 @@ class OpenCLComparison:
             )
             size = items // group * _FOUND.itemsize
             self._found = cl.Buffer(context, cl.mem_flags.WRITE_ONLY, size)
-        except cl.Error as error:
-            raise LaunchError(f"no memory for the reference: {error}") from error
 
     def run(self, result: cl.Buffer) -> Difference:
         """Compare a result, without changing it.
@@ -62,7 +61,7 @@ class OpenCLComparison:
         """
         expected = self._expected
         found = np.empty(self._found.size // _FOUND.itemsize, _FOUND)
-        try:
+        with raising(DeviceLostError, "the device failed a comparison"):
             self._compare(
                 self._queue, *self._grid,
                 result, expected.length, expected.first, expected.count, self._right,
@@ -70,8 +69,6 @@ class OpenCLComparison:
                 len(expected.dims), self._found,
             )  # fmt: skip
             cl.enqueue_copy(self._queue, found, self._found)
-        except cl.Error as error:
-            raise DeviceLostError(f"the device failed a comparison: {error}") from error
         worst = found[found["error"].argmax()]
         return Difference(
             wrong=int(found["wrong"].sum()),

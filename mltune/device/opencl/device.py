@@ -31,6 +31,7 @@ from mltune.device.opencl.inspection import OpenCLInspection
 from mltune.device.opencl.listing import driver_device
 from mltune.device.opencl.pass_launch import PassLaunch, set_arguments
 from mltune.device.opencl.program import OpenCLProgram, build
+from mltune.device.opencl.raising import raising
 from mltune.device_info import DeviceInfo, Probed
 from mltune.kernel import Kernel
 from mltune.kernel.abi import Kind
@@ -125,10 +126,8 @@ class OpenCLDevice:
             LaunchError: when the driver has no memory left.
         """
         check_size(self._info, nbytes)
-        try:
+        with raising(LaunchError, f"no buffer of {nbytes} bytes"):
             return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
-        except cl.Error as error:
-            raise LaunchError(f"no buffer of {nbytes} bytes: {error}") from error
 
     def comparison(self, expected: Expected) -> OpenCLComparison | None:
         """Keep a right result on the device; None if it is too large, or doubles are missing.
@@ -210,11 +209,9 @@ class OpenCLDevice:
 
     def hold(self, seconds: float) -> OpenCLExecution:
         """Start a kernel that keeps the device busy for about so long; returns at once."""
-        try:
+        with raising(DeviceLostError, "the device failed to wait"):
             self._hold = self._hold or Hold(self._queue)
             return OpenCLExecution(self._hold.start(seconds))
-        except cl.Error as error:
-            raise DeviceLostError(f"the device failed to wait: {error}") from error
 
     def launch(
         self,
@@ -323,7 +320,5 @@ class OpenCLDevice:
 
     def _checked(self, call: Any, *arguments: Any) -> None:
         self._settle()
-        try:
+        with raising(DeviceLostError, "the device failed a copy"):
             call(*arguments)
-        except cl.Error as error:
-            raise DeviceLostError(f"the device failed a copy: {error}") from error

@@ -14,6 +14,7 @@ import pyopencl as cl
 
 from mltune.device.errors import LaunchError
 from mltune.device.opencl.quiet import built
+from mltune.device.opencl.raising import raising
 
 _WORD = 4  # bytes
 _MOST_GROUPS = 2048
@@ -41,10 +42,8 @@ class Filler:
         """
         self._queue, self._group = queue, (group,)
         source = Path(__file__).with_name("fill.cl").read_text(encoding="utf-8")
-        try:
+        with raising(LaunchError, "the driver cannot fill memory"):
             self._kernel = cl.Kernel(built(context, source), "mltune_fill")
-        except cl.Error as error:
-            raise LaunchError(f"the driver cannot fill memory: {error}") from error
         self._kernel.set_scalar_arg_dtypes([None, np.uint64, np.uint64, np.uint32])
 
     def fill(self, buffer: cl.Buffer, byte: int, first_byte: int, end_byte: int) -> None:

@@ -13,6 +13,7 @@ from mltune.device.errors import DeviceLostError, LaunchError
 from mltune.device.inspection import MOST_SPOTS, Kept, Put
 from mltune.device.opencl.fill import clear, copy_zeros
 from mltune.device.opencl.quiet import built
+from mltune.device.opencl.raising import raising
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -48,15 +49,13 @@ class OpenCLInspection:
         items, group = _CPU_GRID if is_cpu else (_GPU_ITEMS, group)
         self._grid = (items,), (group,)
         source = Path(__file__).with_name("inspection.cl").read_text(encoding="utf-8")
-        try:
+        with raising(LaunchError, "the driver cannot build the memory checks"):
             self._program = built(context, source)
             self._count_other = cl.Kernel(self._program, "mltune_count_other")
             self._count_other.set_scalar_arg_dtypes([None, np.uint64, np.uint64, np.uint64, None])
             self._checksum = cl.Kernel(self._program, "mltune_checksum")
             self._checksum.set_scalar_arg_dtypes([None, np.uint64, None, np.uint32])
             self._sums = cl.Buffer(context, cl.mem_flags.READ_WRITE, _MOST_CHECKSUMS * _WORD)
-        except cl.Error as error:
-            raise LaunchError(f"the driver cannot build the memory checks: {error}") from error
 
     def checksums(self, *buffers: cl.Buffer) -> tuple[int, ...]:
         """Wait, and return a checksum of 64 bits for each of one or two buffers.
@@ -64,15 +63,13 @@ class OpenCLInspection:
         It depends on every word and its place. Sizes must be multiples of 4.
         """
         sums = np.zeros(len(buffers), np.uint64)
-        try:
+        with raising(DeviceLostError, "the device failed a memory check"):
             self._clear(self._queue, self._sums, sums.nbytes)
             for slot, buffer in enumerate(buffers):
                 self._checksum(
                     self._queue, *self._grid, buffer, buffer.size // 4, self._sums, slot
                 )
             cl.enqueue_copy(self._queue, sums, self._sums, is_blocking=True)
-        except cl.Error as error:
-            raise DeviceLostError(f"the device failed a memory check: {error}") from error
         return tuple(map(int, sums))
 
     def pattern_check(self, byte: int) -> OpenCLPatternCheck:
@@ -81,10 +78,8 @@ class OpenCLInspection:
         Raises:
             LaunchError: when there is no memory left.
         """
-        try:
+        with raising(LaunchError, "no memory for a memory check"):
             found = cl.Buffer(self._context, cl.mem_flags.READ_WRITE, _WORD)
-        except cl.Error as error:
-            raise LaunchError(f"no memory for a memory check: {error}") from error
         kernel = self._count_other
         return OpenCLPatternCheck(self._queue, kernel, self._grid, byte, found, self._clear)
 
@@ -99,11 +94,9 @@ class OpenCLInspection:
         Raises:
             LaunchError: when there is no memory left.
         """
-        try:
+        with raising(LaunchError, "no memory for spot checks"):
             kernel = self._exchange(values.itemsize)
             return OpenCLSpots(self._context, self._queue, kernel, places, values, most_seen)
-        except cl.Error as error:
-            raise LaunchError(f"no memory for spot checks: {error}") from error
 
     def _exchange(self, itemsize: int) -> cl.Kernel:
         """Return the kernel that writes and keeps elements; pyopencl takes 1 ms to make one."""
@@ -137,28 +130,22 @@ class OpenCLPatternCheck:
 
     def begin(self) -> None:
         """Reset the answer; returns at once."""
-        try:
+        with raising(DeviceLostError, "the device failed a memory check"):
             self._clear(self._queue, self._found, _WORD)
-        except cl.Error as error:
-            raise DeviceLostError(f"the device failed a memory check: {error}") from error
 
     def look(self, buffer: cl.Buffer, first_byte: int, end_byte: int) -> None:
         """Check a range of a buffer, whose ends are multiples of 8; returns at once."""
         if end_byte <= first_byte:
             return
         first, count = first_byte // _WORD, (end_byte - first_byte) // _WORD
-        try:
+        with raising(DeviceLostError, "the device failed a memory check"):
             self._kernel(self._queue, *self._grid, buffer, first, count, self._word, self._found)
-        except cl.Error as error:
-            raise DeviceLostError(f"the device failed a memory check: {error}") from error
 
     def is_whole(self) -> bool:
         """Wait, and return whether all ranges since `begin` contained nothing else."""
         found = np.empty(1, np.uint64)
-        try:
+        with raising(DeviceLostError, "the device failed a memory check"):
             cl.enqueue_copy(self._queue, found, self._found, is_blocking=True)
-        except cl.Error as error:
-            raise DeviceLostError(f"the device failed a memory check: {error}") from error
         return not found[0]
 
 
@@ -207,16 +194,12 @@ class OpenCLSpots:
                 numbers[3:] = then.start, then.count, 0, then.row
             case Kept():
                 numbers[3:] = then.start, then.count, then.first, self._rows
-        try:
+        with raising(DeviceLostError, "the device failed a spot check"):
             self._kernel(self._queue, (MOST_SPOTS,), (MOST_SPOTS,), tensor, *self._fixed, *numbers)
-        except cl.Error as error:
-            raise DeviceLostError(f"the device failed a spot check: {error}") from error
 
     def seen(self, count: int) -> Array:
         """Wait, and return the first elements that were kept."""
         found = np.empty(count, self._dtype)
-        try:
+        with raising(DeviceLostError, "the device failed a spot check"):
             cl.enqueue_copy(self._queue, found, self._seen, is_blocking=True)
-        except cl.Error as error:
-            raise DeviceLostError(f"the device failed a spot check: {error}") from error
         return found
