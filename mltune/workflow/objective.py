@@ -93,10 +93,8 @@ class Objective:
         note: Note = ignore_note,
         **options: Any,
     ) -> None:
-        if "compare" in options:  # what it compares is known when a search has ended
-            raise UsageError(
-                f"Objective: compare: only mltune.search compares, got {options['compare']!r}"
-            )
+        if compare := options.get("compare"):  # at the end of a search, which it does not know
+            raise UsageError(f"Objective: compare: only mltune.search compares, got {compare!r}")
         named = {"problem": problem, "sizes": sizes, "device": device}
         self._open(options_of(SearchOptions, "Objective", named | options), note)
 
