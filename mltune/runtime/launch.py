@@ -20,6 +20,7 @@ from mltune.runtime.placement import (
     Described,
     Memory,
     PlacedArray,
+    allocator_for,
     arguments_of,
     described,
     distance_of,
@@ -93,8 +94,8 @@ class Launcher:
             queue: where to enqueue; its device computes.
             a: m x k, with a batch dimension in front if the kernels are batched.
             b: k x n, likewise.
-            c: m x n, likewise; made by a's allocator if left out, and then beta must be 0. It must
-                share no element with a or b.
+            c: m x n, likewise; made if left out, on a's queue by a's allocator, and then beta must
+                be 0. It must share no element with a or b.
             alpha: factor of the product; a and b are not read if this is 0.
             beta: factor of the old c, which is not read if this is 0.
             bias: the numbers to add to rows or columns, contiguous in memory; must be given if and
@@ -163,7 +164,7 @@ class Launcher:
         described_a, described_b = described(a, memory_a), described(b, memory_b)
         if c is None:
             model = self._modelled(described_a, described_b, queue.context)
-            c = cl_array.empty_like(model, queue, a.allocator)
+            c = cl_array.empty_like(model, queue, allocator_for(a, queue))
         memory_c = self._memory("c", c)
         # If alpha is 0 there are no terms, so that no kernel reads a and b.
         units = queue.device.max_compute_units if self._asks_units else 0

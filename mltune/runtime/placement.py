@@ -114,6 +114,15 @@ def packed_strides(shape: tuple[int, ...], order: str, itemsize: int) -> tuple[i
     return tuple(step * itemsize for step in steps)
 
 
+def allocator_for(a: cl_array.Array, queue: cl.CommandQueue) -> Any:
+    """Return a's allocator if a call is on a's queue; else None, for a buffer of OpenCL.
+
+    A pool uses freed memory again, in the order of its queue: commands of another queue may still
+    write to it. OpenCL keeps a buffer until the commands of all queues that use it have ended.
+    """
+    return a.allocator if a.queue == queue else None
+
+
 def fits(array: PlacedArray, order: str) -> bool:
     """Whether kernels support the layout: contiguous along one axis, no negative strides.
 

@@ -228,8 +228,8 @@ class TunedGemm:
             queue: where to enqueue; its device computes.
             a: m x k, with a batch dimension in front if the problem type is batched.
             b: k x n, likewise.
-            c: m x n, likewise; made by a's allocator if left out, and then beta must be 0. It must
-                share no element with a or b.
+            c: m x n, likewise; made if left out, on a's queue by a's allocator, and then beta must
+                be 0. It must share no element with a or b.
             alpha: factor of the product; a and b are not read if this is 0.
             beta: factor of the old c, which is not read if this is 0.
             bias: the numbers to add to rows (`bias_m`) or columns (`bias_n`), contiguous; must be

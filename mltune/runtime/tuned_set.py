@@ -20,6 +20,7 @@ from mltune.runtime.built_kernels import add_event
 from mltune.runtime.loading import load
 from mltune.runtime.placement import (
     PlacedArray,
+    allocator_for,
     described,
     distance_of,
     memory_of,
@@ -183,7 +184,7 @@ class TunedSet:
             queue: where to enqueue; its device computes.
             a: m x k in any memory order, or a batch of such.
             b: k x n, likewise.
-            c: m x n, likewise; made by a's allocator if left out.
+            c: m x n, likewise; made if left out, on a's queue by a's allocator.
             alpha: factor of the product.
             beta: factor of the old c.
             wait_for: events to wait for, in addition to the arrays' own.
@@ -287,7 +288,8 @@ class TunedSet:
                 raise UsageError(f"{self._name}: c must be given, as beta is {beta}")
             shape = (*a.shape[:-1], b.shape[-1])
             strides = packed_strides(shape, way.orders[2], a.dtype.itemsize)
-            c = cl_array.Array(queue, shape, a.dtype, allocator=a.allocator, strides=strides)
+            allocator = allocator_for(a, queue)
+            c = cl_array.Array(queue, shape, a.dtype, allocator=allocator, strides=strides)
         elif a.ndim == _BATCH:
             self._refuse_shared({"a": a, "b": b} if alpha != 0 else {}, c)
         events = [*(wait_for or ()), *a.events, *b.events, *c.events]

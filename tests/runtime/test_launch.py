@@ -144,6 +144,25 @@ def test_makes_c_by_the_allocator_of_a(queue: cl.CommandQueue, naive_kernel: Wri
         assert results[0].base_data is not results[1].base_data
 
 
+def test_another_queue_gets_memory_that_lasts_until_its_own_commands_have_ended(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    ones = np.ones((4, 4), "float32", order="F")
+    pool = MemoryPool(ImmediateAllocator(queue))
+    a = cl_array.to_device(queue, ones, allocator=pool)
+    tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
+    other, go_on = cl.CommandQueue(queue.context), cl.UserEvent(queue.context)
+    try:
+        tuned.gemm(other, a, a, wait_for=[go_on])  # nobody keeps c
+        later = cl_array.to_device(queue, 2 * ones, allocator=pool)
+        queue.finish()
+    finally:
+        go_on.set_status(cl.command_execution_status.COMPLETE)
+    other.finish()
+
+    assert (later.get() == 2).all()
+
+
 def test_makes_c_for_each_context(queue: cl.CommandQueue, naive_kernel: Write) -> None:
     ones = np.ones((4, 4), "float32", order="F")
     tuned = launcher(gemm(Precision.SINGLE), naive_kernel)

@@ -203,6 +203,8 @@ def test_a_batch_is_one_launch_or_several(
     c_of_pool = given(cl_array.to_device(queue, a, allocator=pooled), on_b)
     assert c_of_pool.allocator is pooled
     right(c_of_pool.get(), a, b)
+    on_pool = cl_array.to_device(queue, a, allocator=pooled)
+    assert given.gemm(cl.CommandQueue(queue.context), on_pool, on_b)[0].allocator is None
     result, event = given.gemm(queue, on_a, on_b, c, alpha=2, beta=-1)
 
     event.wait()
