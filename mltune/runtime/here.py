@@ -197,13 +197,11 @@ def _refuse_if_none_is_left(
         if pack.name == problem and _runs(read_selector(pack / SELECTOR_NAME), device)
     ]
     count = len(lacks_here)
-    fail = f"none of its {count} kernels runs there (they need"
-    if count == 1:
-        fail = "its only kernel does not run there (it needs"
+    fail = f"none of its {count} kernels runs" if count > 1 else "its only kernel does not run"
     use = f"use {fitting[0]}, or " if fitting else ""
     raise NoDeviceError(
-        f"{name}{tuned} cannot be used on {device.name}: {fail} "
-        f"{_words(lacks_here.values())}); "
+        f"{name}{tuned} cannot be used on {device.name}: {fail} there "
+        f"({_words(lacks_here.values())}); "
         f"{use}tune yours: mltune tune --problems {problem} -o tuned"
     )
 

@@ -284,7 +284,7 @@ def test_a_pack_of_which_nothing_runs_is_refused_in_one_line(
 
     assert str(refused.value) == (
         "nvidia-h100-80gb-hbm3/hgemm_nt, tuned for NVIDIA H100 80GB HBM3, cannot be used on "
-        f"{name}: none of its 27 kernels runs there (they need PTX instructions of NVIDIA GPUs); "
+        f"{name}: none of its 27 kernels runs there (PTX instructions of NVIDIA GPUs); "
         "use pthread-amd-epyc/hgemm_nt, or tune yours: mltune tune --problems hgemm_nt -o tuned"
     )
 
