@@ -212,9 +212,10 @@ class Proof:
             fault = self._product.fault(self._launcher, queue, number)
         finally:
             self._is_busy = False
-        self._found = self._found.and_one(number, fault)
-        self._keep(self._found)
-        self._right.update(self._found.right)
+        if fault is None or not fault.may_pass:  # without memory, the next call checks it again
+            self._found = self._found.and_one(number, fault)
+            self._keep(self._found)
+            self._right.update(self._found.right)
         return None if fault is None else fault.reason
 
 

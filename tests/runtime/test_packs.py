@@ -226,6 +226,26 @@ def test_a_kernel_that_lacked_memory_is_used_by_the_next_process(
 
 
 @pytest.mark.usefixtures("kept")
+def test_a_kernel_that_lacked_memory_is_checked_again_when_it_is_asked_for(
+    spoilt: Spoil, queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuned = spoilt(0, "__kernel", "__kernel")
+    a = cl_array.zeros(queue, (8, 8), "float32")
+    tuned.gemm(queue, a, a, kernel=1)
+
+    def failing(*given: Any, **options: Any) -> Any:
+        raise of_memory_in_a_build()
+
+    with monkeypatch.context() as patched:
+        patched.setattr("mltune.runtime.built_kernels.build", failing)
+        with pytest.raises(MltuneError, match="failed on"):
+            tuned.gemm(queue, a, a, kernel=3)
+    c, _ = tuned.gemm(queue, a, a, kernel=3)
+
+    assert not c.get().any()
+
+
+@pytest.mark.usefixtures("kept")
 def test_a_slow_pack_says_so(
     spoilt: Spoil, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
 ) -> None:
