@@ -283,10 +283,10 @@ class TunedGemm:
 
         Without `watched` there are no events on a queue that is in order; see `Launcher.enqueue`.
         """
-        here = self._on(queue)
         learner = self._learner
         while True:
             try:
+                here = self._on(queue)
                 if learner is not None and kernel is None and alpha != 0 and watched:
                     enqueue = partial(
                         here.launcher.enqueue,

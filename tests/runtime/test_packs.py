@@ -246,6 +246,22 @@ def test_a_kernel_that_lacked_memory_is_checked_again_when_it_is_asked_for(
 
 
 @pytest.mark.usefixtures("kept")
+def test_memory_that_is_lacking_for_the_first_check_is_one_line(
+    spoilt: Spoil, queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tuned = spoilt(0, "__kernel", "__kernel")
+
+    def failing(*_: object) -> None:
+        raise of_memory()
+
+    with monkeypatch.context() as patched:
+        patched.setattr("mltune.runtime.first_use.to_device", failing)
+        with pytest.raises(MltuneError, match="clCreateBuffer failed"):
+            product(tuned, queue)
+    product(tuned, queue)
+
+
+@pytest.mark.usefixtures("kept")
 def test_a_slow_pack_says_so(
     spoilt: Spoil, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture
 ) -> None:
