@@ -122,7 +122,7 @@ def bench(
     end = math.inf if limit is None else time.monotonic() + limit
     _check(options)
     gemm = None
-    if options.selector is not None:  # a pack's check builds all kernels: too long for a limit
+    if options.selector is not None:  # a pack's check times large sizes: too long for a limit
         gemm = load(options.selector, first_check=limit is None)
     contraction = _contraction(options, gemm)
     entry = choose(options.device or "auto")
@@ -187,13 +187,13 @@ class _Build:
     def of(
         cls, gemm: TunedGemm | None, problems: Sequence[Problem], limit: float | None
     ) -> _Build:
-        """Take all kernels; where time is limited those of the sizes, for half of it."""
+        """Take the kernels of the sizes, and of those in a pack's check; for half of a limit."""
         if gemm is None:
             return cls((), 0.0)
-        if limit is None:
-            return cls(gemm.launched, BUILD_SECONDS)
-        chosen = dict.fromkeys(gemm.select(*problem.size).index for problem in problems)
-        return cls(tuple(gemm.launched[number] for number in chosen), limit / 2)
+        sizes = [*(each.size for each in problems), *(each.size for each in gemm.speeds)]
+        chosen = dict.fromkeys(gemm.select(*size).index for size in sizes)
+        kernels = tuple(gemm.launched[number] for number in chosen)
+        return cls(kernels, BUILD_SECONDS if limit is None else limit / 2)
 
 
 def _check(options: BenchOptions) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,9 @@ import pytest
 from mltune.device import choose
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mltune.runtime.gemm_kernel import GemmKernel
     from tests.cli.conftest import Command
 
 SIZES = "16x16x16,33x17x9"
@@ -89,6 +94,34 @@ def test_a_pack_of_which_no_kernel_runs_is_refused_under_a_time_limit_too(
 
     assert (done.code, done.out) == (4, "")
     assert "none of its 27 kernels runs there" in done.err
+
+
+def test_only_kernels_that_are_used_or_checked_are_built_ahead(
+    mltune: Command, device_spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mltune.runtime import load
+
+    entry = choose(device_spec)
+    gpu = replace(entry, info=replace(entry.info, kind="gpu"))  # whose kernels are built ahead
+    pack = "pthread-amd-epyc/sgemm_nn"
+    tuned = load(Path(pack))
+    built: list[GemmKernel] = []
+
+    def taken(kernels: Sequence[GemmKernel], *_: object) -> Any:
+        built.extend(kernels)
+        return nullcontext()
+
+    monkeypatch.setattr("mltune.workflow.bench.choose", lambda _: gpu)
+    monkeypatch.setattr("mltune.workflow.bench.built_ahead", taken)
+    done = mltune(
+        "bench", pack, "--against", "numpy", "--sizes", "16x16x16", "--rounds", "1", "--json",
+    )  # fmt: skip
+
+    assert done.code == 0
+    sizes = [(16, 16, 16), *(each.size for each in tuned.speeds)]
+    wanted = {tuned.select(*size).kernel.name for size in sizes}
+    assert sorted(each.name for each in built) == sorted(wanted)
+    assert len(wanted) < len(tuned.kernels)
 
 
 def test_a_library_that_leaves_a_number_out_has_no_error_in_json(
