@@ -103,7 +103,8 @@ class Here:
             if kept is None:
                 keep(found)
             self._proof = Proof(self.launcher, self._selector, found, keep)
-            self.lacking |= found.wrong
+            for number, reason in found.wrong:
+                self.lacking.setdefault(number, reason)
             self.finding = found
             _refuse_if_none_is_left(self._name, self._selector, self.lacking, device)
         self._restrict()

@@ -135,6 +135,19 @@ def test_a_kernel_for_other_devices_is_not_built(
 
 
 @pytest.mark.usefixtures("kept")
+def test_a_kernel_for_other_devices_that_was_asked_for_keeps_its_reason(
+    spoilt: Spoil, queue: cl.CommandQueue
+) -> None:
+    a = cl_array.zeros(queue, (8, 8), "float32")
+    with pytest.raises(MltuneError, match="does not build"):
+        spoilt(3, "__kernel", "asm __kernel").gemm(queue, a, a, kernel=3)
+
+    here = spoilt(3, "__kernel", "asm __kernel").settle(queue)
+
+    assert here.lacking == {3: "PTX instructions of NVIDIA GPUs"}
+
+
+@pytest.mark.usefixtures("kept")
 def test_each_kernel_is_checked_before_its_first_launch(
     spoilt: Spoil, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
