@@ -119,8 +119,10 @@ def allocator_for(a: cl_array.Array, queue: cl.CommandQueue) -> Any:
 
     A pool uses freed memory again, in the order of its queue: commands of another queue may still
     write to it. OpenCL keeps a buffer until the commands of all queues that use it have ended.
+    Shared virtual memory without a queue is freed at once, also under a kernel.
     """
-    return a.allocator if a.queue == queue else None
+    frees: Any = getattr(a.base_data, "_queue", queue)
+    return a.allocator if frees == a.queue == queue else None
 
 
 def fits(array: PlacedArray, order: str) -> bool:

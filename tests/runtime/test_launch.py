@@ -163,6 +163,19 @@ def test_another_queue_gets_memory_that_lasts_until_its_own_commands_have_ended(
     assert (later.get() == 2).all()
 
 
+@pytest.mark.filterwarnings("ignore::pyopencl.array.InconsistentOpenCLQueueWarning")
+def test_makes_no_c_in_memory_that_is_freed_under_a_kernel(
+    queue: cl.CommandQueue, naive_kernel: Write
+) -> None:
+    shared = SVMAllocator(queue.context, alignment=0, flags=cl.svm_mem_flags.READ_WRITE)
+    a = cl_array.to_device(queue, np.ones((4, 4), "float32", order="F"), allocator=shared)
+
+    c, _ = launcher(gemm(Precision.SINGLE), naive_kernel).gemm(queue, a, a)
+
+    assert isinstance(c.base_data, cl.Buffer)
+    assert (c.get() == 4).all()
+
+
 def test_makes_c_for_each_context(queue: cl.CommandQueue, naive_kernel: Write) -> None:
     ones = np.ones((4, 4), "float32", order="F")
     tuned = launcher(gemm(Precision.SINGLE), naive_kernel)
