@@ -181,10 +181,11 @@ def _steps(
         choices = tuple(_choice(name, values) for name, values in found.items())
         if not choices:
             continue
+        where = f"{entry.where}: {key}"
         if not sizes and any(len(choice.values) > 1 for choice in choices):
-            raise UsageError(f"{entry.where}: {key}: no {_SIZES} before this step")
-        _check_count(choices, f"{entry.where}: {key}")
-        steps.append(Step(choices, sizes))
+            raise UsageError(f"{where}: no {_SIZES} before this step")
+        _check_count(choices, where)
+        steps.append(Step(choices, sizes, where))
     return tuple(steps), sizes
 
 

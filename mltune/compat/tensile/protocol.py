@@ -19,10 +19,15 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Parameters whose combinations are compared with each other, and the sizes for this."""
+    """Parameters whose combinations are compared with each other, and the sizes for this.
+
+    Attributes:
+        where: its place in the file, for messages.
+    """
 
     choices: tuple[Choice, ...]
     sizes: tuple[Size, ...]
+    where: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,15 @@ so that a later step may change any of them, and given to the judge as a whole c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 
 from mltune.compat.tensile.complete import complete
 from mltune.compat.tensile.keys import joined_value
 from mltune.compat.tensile.protocol import Choice, Group, Step
+from mltune.errors import UsageError
 from mltune.problem import Size
 from mltune.space.config import Config
 
@@ -26,6 +28,7 @@ STEP_NAMES = (
     "benchmark final",
 )
 FINAL_STEP = len(STEP_NAMES)
+_MOST_COMBINATIONS = 1_000_000
 
 Judge = Callable[[int, Sequence[Config], Sequence[Size]], Sequence[float | None]]
 """Given the number of a step, kernels and sizes, returns the values to minimise; None for a
@@ -67,7 +70,11 @@ class Steps:
 
 
 def run_steps(group: Group, judge: Judge, accepts: Accepts) -> Steps:
-    """Run the first six steps of a group; the seventh measures the kernels on all sizes."""
+    """Run the first six steps of a group; the seventh measures the kernels on all sizes.
+
+    Raises:
+        UsageError: when a step has too many combinations of its values with the kernels.
+    """
     walk = _Walk(judge, accepts)
     walk.begin(group.initial)
     walk.benchmark(2, group.common)
@@ -102,20 +109,26 @@ class _Walk:
         """Find each kernel's fastest combination, one entry after the other."""
         compared = refused = 0
         for step in steps:
+            count = len(self.kernels) * math.prod(len(choice.values) for choice in step.choices)
+            if count > _MOST_COMBINATIONS:
+                raise UsageError(
+                    f"{step.where}: {count:,} combinations with {len(self.kernels):,} kernels, "
+                    f"at most {_MOST_COMBINATIONS:,} are allowed"
+                )
             families = []
             for old in self.kernels:
                 sound, bad = self._sound(_combinations(old, step.choices))
                 families.append(sound)
                 refused += bad
             if all(len(choice.values) == 1 for choice in step.choices):
-                self.kernels = _distinct(new for family in families for new in family)
+                self.kernels = list(_distinct(chain(*families)).values())
                 continue
             new_ones = (complete(new) for family in families for new in family)
             configs = list(dict.fromkeys(new_ones))
             compared += len(configs)
             values = dict(zip(configs, self._judge(number, configs, step.sizes), strict=True))
             best = (_fastest(family, values) for family in families)
-            self.kernels = _distinct(new for new in best if new is not None)
+            self.kernels = list(_distinct(new for new in best if new is not None).values())
         self._report(number, compared=compared, refused=refused)
 
     def join(self, names: Sequence[str] | None, sizes: Sequence[Size]) -> None:
@@ -136,19 +149,19 @@ class _Walk:
     def _sound(self, kernels: Sequence[Config]) -> tuple[list[Config], int]:
         """Return those that can be generated, each once, and the number of the others."""
         distinct = _distinct(kernels)
-        sound = [kernel for kernel in distinct if self._accepts(complete(kernel))]
+        sound = [kernel for config, kernel in distinct.items() if self._accepts(config)]
         return sound, len(distinct) - len(sound)
 
     def _report(self, number: int, *, compared: int, refused: int) -> None:
         self.reports.append(StepReport(number, compared, refused, len(self.kernels)))
 
 
-def _distinct(kernels: Iterable[Config]) -> list[Config]:
-    """Return the first of those that are the same as a whole."""
+def _distinct(kernels: Iterable[Config]) -> dict[Config, Config]:
+    """Return whole configs, each with the first kernel that it completes."""
     found: dict[Config, Config] = {}
     for kernel in kernels:
         found.setdefault(complete(kernel), kernel)
-    return list(found.values())
+    return found
 
 
 def _combinations(kernel: Config, choices: Sequence[Choice]) -> list[Config]:

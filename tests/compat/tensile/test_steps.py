@@ -11,6 +11,7 @@ import pytest
 
 from mltune.compat.tensile import run_steps
 from mltune.compat.tensile.steps import StepReport
+from mltune.errors import UsageError
 from mltune.problem import Size
 from mltune.space.config import Config
 
@@ -213,3 +214,16 @@ def test_kernels_that_a_later_step_makes_alike_are_one(one_group: OneGroup, valu
 
     assert [report.kept for report in steps.reports] == [1, 1, 2, 1, 1, 1]
     assert len(steps.kernels) == 1
+
+
+def test_more_combinations_with_the_kernels_than_anyone_would_measure_are_refused(
+    one_group: OneGroup,
+) -> None:
+    group = one_group(
+        f"ForkParameters:\n  - DepthU: {list(range(1, 41))}\n"
+        "BenchmarkForkParameters:\n  - ProblemSizes:\n    - Exact: [8, 8, 8]\n"
+        f"  - WorkGroupMapping: {list(range(1, 201))}\n    LoopUnroll: {list(range(1, 201))}\n"
+    )
+
+    with pytest.raises(UsageError, match=r"t.yaml:12: BenchmarkForkParameters: 1,600,000 comb"):
+        run_steps(group, lambda step, configs, sizes: [0.0] * len(configs), everything)
