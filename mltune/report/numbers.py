@@ -38,9 +38,11 @@ def seconds(value: float | None) -> str:
 
 def percent(share: float) -> str:
     """Write a share as a percentage, with a decimal below 10 and two below 0.1."""
-    value = 100 * share + 0.0  # of zeros, none has a sign
+    value = 100 * share
     size = abs(value)
-    digits = 0 if size >= 9.95 or value == 0 else 1 if size >= 0.1 else 2
+    if size < 0.005:
+        return "0 %"
+    digits = 0 if size >= 9.95 else 1 if size >= 0.095 else 2
     return f"{value:.{digits}f} %"
 
 

@@ -20,8 +20,8 @@ def test_numbers_are_short() -> None:
         "0.05 %", "0.1 %", "3.4 %", "10 %", "50 %",
     ]  # fmt: skip
     assert (number(-0.0), percent(-0.0)) == ("0", "0 %")
-    assert [percent(share) for share in (-0.05, -0.5, 0.0994, 0.0996)] == [
-        "-5.0 %", "-50 %", "9.9 %", "10 %",
+    assert [percent(share) for share in (-0.05, -0.5, 0.0994, 0.0996, 0.000996, -0.00004)] == [
+        "-5.0 %", "-50 %", "9.9 %", "10 %", "0.1 %", "0 %",
     ]  # fmt: skip
     assert [byte_size(count) for count in (1023, 49152, 5 << 20, 139 << 30)] == [
         "1,023 B", "48 KiB", "5 MiB", "139 GiB",
