@@ -12,8 +12,10 @@ from mltune.reading.file import size_text
 MOST_CHARACTERS = 16 * 2**20
 _MOST_VALUES = 1_000_000
 _ALWAYS = 250_000
-_CHARACTERS = 8
-"""Before each further value: Tensile's library logic has 11 for each, `[a,a,...` has 2."""
+_CHARACTERS = 3
+"""Before each further value: rows of sizes, as in Tensile's library logic, have more; `[a,a,...`
+has 2.
+"""
 _MOST_DEPTH = 100
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -151,7 +151,7 @@ def test_yaml_beyond_the_limits_is_refused(tmp_path: Path) -> None:
 def test_yaml_may_have_many_values_if_it_has_the_text(tmp_path: Path) -> None:
     def sizes(count: int) -> Path:
         file = tmp_path / "sizes.yaml"
-        file.write_text("- [ 1024, 1024, 1024, 1024 ] # as it was read\n" * count)
+        file.write_text("- [64, 64, 1, 64]\n" * count)
         return file
 
     assert read_size_file(sizes(60_000))[0].count == 60_000  # 300,000 values
