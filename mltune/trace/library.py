@@ -33,7 +33,7 @@ def build_library() -> Path:
         raise UnsupportedError(f"trace: needs LD_PRELOAD, so Linux; this is {sys.platform}")
     compiler = _compiler()
     words = (*compiler, *FLAGS)
-    told = "\0".join(words).encode() + SOURCE.read_bytes()
+    told = os.fsencode("\0".join(words)) + SOURCE.read_bytes()
     name = f"interpose-{hashlib.sha256(told).hexdigest()[:16]}.so"
     folder = _folder()
     path = folder / name

@@ -249,7 +249,7 @@ def test_a_missing_or_failing_compiler_is_said(
     blank = mltune("trace", "--", "true")
     monkeypatch.setenv("CC", "gcc '")
     open_quote = mltune("trace", "--", "true")
-    monkeypatch.setenv("CC", "false")
+    monkeypatch.setenv("CC", "false \udcff")  # as of a byte that is no UTF-8
     failing = mltune("trace", "--", "true")
 
     assert missing.code == 2
@@ -260,5 +260,5 @@ def test_a_missing_or_failing_compiler_is_said(
         "mltune: trace: CC: No closing quotation, got gcc '\n",
     )
     assert failing.code == 1
-    assert "false cannot build interpose.c: exit code 1" in failing.err
+    assert "cannot build interpose.c: exit code 1" in failing.err
     assert list((tmp_path / "mltune" / "trace").iterdir()) == []
