@@ -37,8 +37,9 @@ _PASSED_OVER = (
     (r"CpuThreads", "--builders says how many processes build"),
     (r"Print\w+|MinimumRequiredVersion|CMake\w+|\w+Path|Exit\w+|Code\w+|MergeFiles|ShortNames"
      r"|NumBenchmarks|LibraryPrintDebug|ShowProgressBar|WriteMasterSolutionIndex|PinClocks"
-     r"|HardwareMonitor|NumWarmups|EnableHalf|MaxFileName|RuntimeLanguage|\w+Client\w*|CEqualD"
-     r"|SortProblems|CSV\w+|PreciseKernelTime",
+     r"|HardwareMonitor|NumWarmups|Enable\w+|MaxFileName|RuntimeLanguage|\w+Client\w*|CEqualD"
+     r"|SortProblems|CSV\w+|PreciseKernelTime|LegacyComponents|ForceGenerateKernel|DebugKernel"
+     r"|PackageLibrary|Architecture|CxxCompiler|DeviceLDS|MaxLDS|MaxDepthU",
      "it changes nothing here"),
 )  # fmt: skip
 _MOST_COMBINATIONS = 100_000

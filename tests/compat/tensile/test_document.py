@@ -170,6 +170,9 @@ def test_few_settings_have_an_effect(settings: str, samples: int | None) -> None
     [
         ("NewClient: 2", "it changes nothing here"),
         ("CEqualD: True", "it changes nothing here"),
+        ("LegacyComponents: 0", "it changes nothing here"),
+        ("EnableAsserts: True", "it changes nothing here"),
+        ("MaxLDS: 32768", "it changes nothing here"),
         ("CSVExportWinner: 1", "it changes nothing here"),
         ("BoundsCheck: True", "every element is checked"),
         ("SolutionSelectionAlg: 1", "mltune distil and mltune export do it"),
