@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from mltune.compat.tensile import FINAL_STEP, Group, Problems, StepReport, run_steps
-from mltune.compat.tensile.plan import Plan, plan
+from mltune.compat.tensile.plan import Plan, count_measurements, plan
 from mltune.compat.tensile.protocol_bench import ProtocolBench
 from mltune.compat.tensile.protocol_result import GroupResult, PlannedRun
 from mltune.compat.tensile.space_text import space_text
@@ -70,16 +69,8 @@ class ProtocolJob:
     @property
     def measurements(self) -> int:
         """The number of measurements, likewise; groups share those that they have in common."""
-        searched = {pair for one in self.plans for pair in one.measured}
-        groups: dict[Config, tuple[int, ...]] = {}
-        for number, one in enumerate(self.plans):
-            for config in one.kernels:
-                groups[config] = (*groups.get(config, ()), number)
-        final = (
-            kernels * len({size for number in numbers for size in self.plans[number].final_sizes})
-            for numbers, kernels in Counter(groups.values()).items()
-        )
-        return len(searched) + sum(final)
+        searched = count_measurements(batch for one in self.plans for batch in one.measured)
+        return searched + count_measurements((one.kernels, one.final_sizes) for one in self.plans)
 
     def problem_of(self, size: Size) -> Problem:
         """Return the packed problem of a size."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ import pytest
 
 from mltune.compat.tensile import parse_protocol
 from mltune.compat.tensile.complete import complete
-from mltune.compat.tensile.plan import plan
+from mltune.compat.tensile.plan import count_measurements, plan
 from mltune.compat.tensile.problem_type import read_problem_type
 from mltune.compat.tensile.space_text import space_of_configs, space_text
 from mltune.errors import UsageError
@@ -87,7 +88,9 @@ def test_groups_plan_their_kernels_apart_on_their_sizes() -> None:
     ]
 
     assert [len(one.kernels) for one in plans] == [2 * 2, 3, 1]
-    counts = [len(one.measured) + len(one.final_sizes) * len(one.kernels) for one in plans]
+    counts = [
+        count_measurements(one.measured) + len(one.final_sizes) * len(one.kernels) for one in plans
+    ]
     assert counts == [4 * 5, 3 * 1, 1 * 3]
 
 
@@ -237,6 +240,21 @@ def test_a_mistake_is_named_with_its_line(old: str, new: str, message: str) -> N
 
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_measurements_of_many_kernels_on_many_sizes_are_counted_at_once(
+    one_group: OneGroup,
+) -> None:
+    group = one_group(
+        "BenchmarkCommonParameters:\n  - ProblemSizes:\n    - Range: [[1, 1, 20000], [8], [8]]\n"
+        f"  - WorkGroupMapping: {list(range(1, 301))}\n"
+    )
+
+    began = time.process_time()
+    measured = plan(group, lambda _: True).measured
+
+    assert count_measurements(measured) == count_measurements([*measured, *measured]) == 6_000_000
+    assert time.process_time() - began < 2  # with a list of them, 36
 
 
 @pytest.mark.parametrize("step", ["ForkParameters", "BenchmarkForkParameters"])
