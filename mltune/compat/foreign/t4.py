@@ -22,9 +22,12 @@ _PER_SECOND = {
     "miliseconds": 1e3,  # the spelling of published files
     "microseconds": 1e6,
     "nanoseconds": 1e9,
+    "s": 1.0,
+    "ms": 1e3,
+    "us": 1e6,
+    "µs": 1e6,
+    "ns": 1e9,
 }
-_UNITS = {**_PER_SECOND, "s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9}
-"""Those of single measurements, which count where they are known."""
 
 
 def read_rows(document: Document) -> list[Row | str]:
@@ -52,7 +55,7 @@ def _row(where: str, value: Any, per_second: float) -> Row | str:
     time = _time(value)
     unit = time.get("unit")
     if isinstance(unit, str):
-        per_second = _UNITS.get(unit, per_second)
+        per_second = _PER_SECOND.get(unit, per_second)
     return timed(where, config, time.get("value"), per_second)
 
 

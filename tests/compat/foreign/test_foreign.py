@@ -132,6 +132,7 @@ def test_a_document_is_read_as_far_as_it_goes(text: str, rows: list[Any], damage
         ({"timeunit": "miliseconds"}, 0.002),
         ({"timeunit": "microseconds"}, 0.000002),
         ({"timeunit": "nanoseconds"}, 0.000000002),
+        ({"timeunit": "us"}, 0.000002),
         ({}, 0.002),
     ],
 )
