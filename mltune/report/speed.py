@@ -154,7 +154,7 @@ def _extent_axis(label: str, extents: set[int]) -> Axis:
     values = sorted(extents)
     low, high = values[0], values[-1]
     steps = {after - before for before, after in pairwise(values)}
-    if len(values) >= 6 and (len(steps) == 1 or high < 2 * low):
+    if low < high < 2 * low or (len(values) >= 6 and len(steps) == 1):
         step = (high - low) / (len(values) - 1)
         return Axis(label=label, low=max(low - step, 0.0), high=high + step)
     return Axis.of_extents(label, values)

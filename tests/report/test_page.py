@@ -207,7 +207,9 @@ def test_evenly_spaced_sizes_stand_evenly_with_the_colours_of_their_speeds(
     assert ">256<" not in even
 
 
-@pytest.mark.parametrize("widths", [range(1000, 1101, 10), (700, 790, 870, 950, 1040, 1130)])
+@pytest.mark.parametrize(
+    "widths", [range(1000, 1101, 10), (700, 790, 870, 950, 1040, 1130), (1000, 1010, 1020)]
+)
 def test_sizes_that_are_alike_do_not_hide_each_other(
     shipped: Shipped, widths: Sequence[int]
 ) -> None:
