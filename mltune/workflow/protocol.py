@@ -113,12 +113,12 @@ def run_protocol(options: ProtocolOptions, show: Show, note: Note) -> ProtocolRe
     results: list[RunResult] = []
     interrupted, stopped, lost = False, "", False
     with _runner(options, policy, protocol, root, begun) as runner:
+        jobs = [ProtocolJob.of(one, protocol.name, runner.device) for one in protocol.problems]
         make_folder(root)
         write_atomically(root / PROTOCOL_NAME, protocol.text.encode())
         try:
-            for problems in protocol.problems:
-                job = ProtocolJob.of(problems, protocol.name, runner.device)
-                folder = _folder(root, protocol, problems)
+            for job in jobs:
+                folder = _folder(root, protocol, job.problems)
                 with _open(folder, job, policy, runner.device, options) as run:
                     note(
                         f"run {folder}: {job.problem_type} on {runner.device.name}, "

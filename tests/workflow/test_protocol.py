@@ -252,6 +252,18 @@ def test_another_text_or_folder_is_refused(finished: ProtocolResult, tmp_path: P
         run(options(tmp_path, resume=True))
 
 
+def test_a_protocol_that_is_refused_leaves_no_folder(tmp_path: Path) -> None:
+    many = list(range(1, 317))
+    text = ALL_STEPS.replace(
+        "[[4, 4], [2, 4]]", "[[4, 4], [2, 4], [1, 1], [1, 2], [2, 1], [2, 2]]"
+    )
+    text = text.replace("[1, 2]\n", f"{many}\n          WorkGroupMapping: {many}\n")
+
+    with pytest.raises(UsageError, match="combinations with 12 kernels, at most 1,000,000 are"):
+        run(options(tmp_path, text))
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_group_without_any_kernel_is_told(tmp_path: Path) -> None:
     text = SEVERAL.replace("DepthU: [8]", "DepthU: [1000000]")
 
