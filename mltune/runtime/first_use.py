@@ -110,6 +110,7 @@ def check(
         else 0.0
         for each in speeds
     )
+    launcher.forget(own)
     return replace(found, seconds=taken)
 
 
@@ -155,6 +156,8 @@ class _Product:
         except cl.Error as error:
             reason = f"fails ({str(error).strip().partition(chr(10))[0]})"
             return _Fault(reason, _lacks_memory(error))
+        finally:
+            launcher.forget(own)
         off = np.abs(computed.astype(self._right.dtype) - self._right)
         bad = ~(off <= self._bound)
         if not bad.any():
@@ -268,7 +271,7 @@ def kept_finding(
         right = tuple(map(int, data["right"]))
         wrong = tuple((int(number), str(reason)) for number, reason in data["wrong"])
         seconds = tuple(map(float, data["seconds"]))
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
     is_whole = len(seconds) == len(speeds) and all(
         0 <= number < len(selector.portfolio) for number in (*right, *dict(wrong))

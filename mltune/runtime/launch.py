@@ -247,6 +247,10 @@ class Launcher:
         self._modelled.cache_clear()
         self._built.release()
 
+    def forget(self, queue: cl.CommandQueue) -> None:
+        """Forget a queue, and its scratch memory."""
+        self._built.forget(queue)
+
     def is_built(self, queue: cl.CommandQueue, number: int) -> bool:
         """Whether a kernel can be launched on a queue without building it."""
         return self._built.is_built(queue, number)

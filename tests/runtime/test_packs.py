@@ -91,9 +91,10 @@ def test_a_pack_that_is_as_it_states_says_nothing_and_is_checked_once(
     with monkeypatch.context() as patched:
         patched.setattr("mltune.runtime.here.check", never)
         product(mltune.load(tmp_path), queue)
-    file.write_text("{")
-    product(mltune.load(tmp_path), queue)
-    assert json.loads(file.read_text())["wrong"] == []
+    for damaged in ("{", '{"right": [1e999]}', "[" * 100_000):
+        file.write_text(damaged)
+        product(mltune.load(tmp_path), queue)
+        assert json.loads(file.read_text())["wrong"] == []
 
 
 @pytest.mark.usefixtures("kept")
@@ -178,6 +179,21 @@ def test_each_kernel_is_checked_before_its_first_launch(
     (line,) = lines(caplog)
     assert "1 of 5 kernels is not used there: computes" in line
     assert built == [names[1], names[0], names[1]]
+
+
+@pytest.mark.usefixtures("kept")
+def test_queues_of_checks_and_their_scratch_memory_are_not_kept(
+    spoilt: Spoil, queue: cl.CommandQueue
+) -> None:
+    tuned = spoilt(1, "__kernel", "__kernel")
+    assert tuned.launched[1].has_scratch
+
+    product(tuned, queue)
+
+    here = tuned._on(queue)
+    assert here.finding is not None
+    assert here.finding.right == (1,)
+    assert list(here.launcher._built._scratch) == [queue.int_ptr]
 
 
 @pytest.mark.usefixtures("kept")

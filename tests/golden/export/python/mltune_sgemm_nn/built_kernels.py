@@ -220,6 +220,11 @@ class BuiltKernels:
             self._built.clear()
             self._scratch.clear()
 
+    def forget(self, queue: cl.CommandQueue) -> None:
+        """Forget a queue, and its scratch memory."""
+        with self._lock:
+            self._scratch.pop(queue.int_ptr, None)
+
     def is_built(self, queue: cl.CommandQueue, number: int) -> bool:
         """Whether a kernel can be launched on a queue without building it."""
         return (queue.context.int_ptr, queue.device.int_ptr, number) in self._built
