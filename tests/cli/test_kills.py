@@ -18,9 +18,10 @@ def test_no_committed_measurement_is_lost_by_sigkill(
         "sizes": "16x16x16,33x17x9",
         "space": quick_space,
         "device": device_spec,
+        "sampler": "random",
         "seed": 1,
-        "shortest": 1.0,
-        "longest": 2.0,
+        "shortest": 0.1,
+        "longest": 1.5,
         "folder": tmp_path,
     }
     arguments = [f"--{name}={value}" for name, value in options.items()]
