@@ -94,7 +94,7 @@ def load(
 
     Returns:
         A `TunedGemm`; for several selectors a `TunedSet`, which finds the problem type of a call
-        by its arrays.
+        by its arrays, and loads its kernels at the first call.
 
     Raises:
         mltune.errors.UsageError: when there is no readable selector, two are for one problem type,

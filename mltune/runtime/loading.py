@@ -5,16 +5,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from mltune.device import list_devices
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoDeviceError, UsageError
 from mltune.kernel.families import FAMILIES
+from mltune.problem import Contraction
 from mltune.runtime.here import refuse_elsewhere
 from mltune.runtime.tuned_gemm import TunedGemm
 from mltune.selector import Selector
-from mltune.selector.json import read_selector
+from mltune.selector.checked import Checked
+from mltune.selector.json import contraction_of, read_document, selector_of
 from mltune.selector.pack import SELECTOR_NAME, find_selector
 from mltune.selector.speeds import SPEEDS_NAME, Speed, read_speeds
 from mltune.unknown import unknown
@@ -47,17 +51,55 @@ def load(
     """
     if isinstance(selector, Selector):
         return _bound(selector, "selector", learn, device)
-    file = find_selector(selector)
-    if not (file.parent / SPEEDS_NAME).exists() or file.name != SELECTOR_NAME:
-        return _bound(read_selector(file), str(file), learn, device)
-    name = "/".join(file.absolute().parts[-3:-1])
-    speeds = read_speeds(file.parent) if first_check else ()
-    tuned = _bound(read_selector(file), str(file), learn, device, name, speeds, is_pack=True)
-    devices: list[DeviceInfo] = []
-    with suppress(NoDeviceError):  # without a device it can still choose
-        devices = [entry.info for entry in list_devices() if check]
-    refuse_elsewhere(name, tuned.selector, tuned.kernels, devices)
-    return tuned
+    return SelectorFile.read(selector, first_check=first_check).load(learn, device, check=check)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorFile:
+    """A selector's file that was read; its kernels are written when it is loaded.
+
+    Attributes:
+        pack: the name of a pack; empty if it is none.
+        speeds: that a pack states.
+    """
+
+    path: Path
+    document: Checked
+    pack: str = ""
+    speeds: tuple[Speed, ...] = ()
+
+    @classmethod
+    def read(cls, given: Path, *, first_check: bool = True) -> Self:
+        """Read a JSON file, the one in a folder, or that of the pack of a name.
+
+        Raises:
+            UsageError: when there is no readable file.
+        """
+        path = find_selector(given)
+        if not (path.parent / SPEEDS_NAME).exists() or path.name != SELECTOR_NAME:
+            return cls(path, read_document(path))
+        speeds = read_speeds(path.parent) if first_check else ()
+        name = "/".join(path.absolute().parts[-3:-1])
+        return cls(path, read_document(path), name, tuple(speeds))
+
+    @property
+    def contraction(self) -> Contraction:
+        """The problem type."""
+        return contraction_of(self.document)
+
+    def load(
+        self, learn: Path | None = None, device: str | None = None, *, check: bool = True
+    ) -> TunedGemm:
+        """Write the kernels, and bind them; see the function `load`."""
+        selector, where = selector_of(self.document), str(self.path)
+        if not self.pack:
+            return _bound(selector, where, learn, device)
+        tuned = _bound(selector, where, learn, device, self.pack, self.speeds, is_pack=True)
+        devices: list[DeviceInfo] = []
+        with suppress(NoDeviceError):  # without a device it can still choose
+            devices = [entry.info for entry in list_devices() if check]
+        refuse_elsewhere(self.pack, selector, tuned.kernels, devices)
+        return tuned
 
 
 def _bound(

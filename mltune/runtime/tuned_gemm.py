@@ -85,7 +85,7 @@ class TunedGemm:
         self._name = name or problem_type_name(selector.contraction)
         self._speeds = tuple(speeds)
         self._device = device
-        self._type = _gemm_type(selector.contraction)
+        self._type = gemm_type(selector.contraction)
         self._launched = tuple(map(_gemm_kernel, kernels))
         self._lock = threading.Lock()
         self._here: dict[int, Here] = {}
@@ -113,7 +113,7 @@ class TunedGemm:
     @property
     def ways(self) -> tuple[str, ...]:
         """The memory orders of a, b and c for which it has kernels, as numpy's letters."""
-        return tuple(each.orders for each in (self._type, self._type.exchanged()) if each)
+        return ways_of(self._type)
 
     @property
     def copied(self) -> Copied:
@@ -513,7 +513,17 @@ def _gemm_kernel(kernel: Kernel) -> GemmKernel:
     )
 
 
-def _gemm_type(contraction: Contraction) -> GemmType:
+def ways_of(problem_type: GemmType) -> tuple[str, ...]:
+    """Return the memory orders of a, b and c that a problem type serves, as numpy's letters."""
+    return tuple(each.orders for each in (problem_type, problem_type.exchanged()) if each)
+
+
+def gemm_type(contraction: Contraction) -> GemmType:
+    """Return what a launch knows of a problem type.
+
+    Raises:
+        UsageError: when it is no GEMM.
+    """
     return GemmType(
         name=problem_type_name(contraction),
         dtype=contraction.precision.dtype,

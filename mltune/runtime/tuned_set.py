@@ -17,7 +17,7 @@ from mltune.errors import MltuneError, UsageError
 from mltune.problem import Precision, problem_type_name
 from mltune.runtime.arrays import Copied, Copies, are_on_device, misses, orders, rank
 from mltune.runtime.built_kernels import add_event
-from mltune.runtime.loading import load
+from mltune.runtime.member import Member
 from mltune.runtime.placement import (
     PlacedArray,
     allocator_for,
@@ -28,7 +28,7 @@ from mltune.runtime.placement import (
     packed_strides,
     shares_element,
 )
-from mltune.runtime.tuned_gemm import Operand, TunedGemm
+from mltune.runtime.tuned_gemm import Operand, TunedGemm, gemm_type, ways_of
 from mltune.selector import Choice, Selector
 
 _MATRIX, _BATCH = 2, 3
@@ -55,13 +55,18 @@ class _Way:
         orders: of a, b and c.
     """
 
-    tuned: TunedGemm
+    member: Member
     orders: str
+
+    @property
+    def tuned(self) -> TunedGemm:
+        """The GEMM that computes."""
+        return self.member.tuned
 
     @property
     def dims(self) -> int:
         """Of the arrays."""
-        return _BATCH if self.tuned.selector.contraction.batch_indices else _MATRIX
+        return _BATCH if self.member.contraction.batch_indices else _MATRIX
 
 
 class TunedSet:
@@ -70,7 +75,7 @@ class TunedSet:
     The precision, memory orders and batch of the arrays determine the problem type of a call.
     """
 
-    def __init__(self, tuned: Sequence[TunedGemm], *, name: str = "") -> None:
+    def __init__(self, tuned: Sequence[TunedGemm | Member], *, name: str = "") -> None:
         """Combine them.
 
         Args:
@@ -81,11 +86,12 @@ class TunedSet:
         Raises:
             UsageError: when there are none, two are for one problem type, or one has an epilogue.
         """
-        contractions = [each.selector.contraction for each in tuned]
+        members = [each if isinstance(each, Member) else Member.of(each) for each in tuned]
+        contractions = [each.contraction for each in members]
         names = [problem_type_name(each) for each in contractions]
         twice = {each for each in names if names.count(each) > 1}
         epilogues = [each for each, of in zip(names, contractions, strict=True) if of.epilogue]
-        if not tuned or twice or epilogues:
+        if not members or twice or epilogues:
             reason = (
                 f"two selectors are for {min(twice)}"
                 if twice
@@ -94,33 +100,34 @@ class TunedSet:
                 else "there are no selectors"
             )
             raise UsageError(f"{name or 'tuned GEMMs'}: {reason}")
-        self._tuned = dict(zip(names, tuned, strict=True))
+        self._members = dict(zip(names, members, strict=True))
         self._name = name or "tuned GEMMs"
         self._ways: dict[np.dtype[Any], list[_Way]] = {}
-        for each, contraction in zip(tuned, contractions, strict=True):
+        for member, contraction in zip(members, contractions, strict=True):
             if contraction.conjugate_a or contraction.conjugate_b or contraction.rounds:
                 continue  # only by its name
             ways = self._ways.setdefault(np.dtype(contraction.precision.dtype), [])
-            ways += [_Way(each, way) for way in each.ways]
+            ways += [_Way(member, way) for way in ways_of(gemm_type(contraction))]
         self._copies = Copies(self._name)
         # Programs often call with the same few forms: this takes 40 us, and a call less than 20.
         self._best = lru_cache(maxsize=_KEPT_FORMS)(self._best_of)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(TunedSet, name=self._name), (tuple(self._tuned.values()),)
+        tuned = tuple(each.tuned for each in self._members.values())
+        return partial(TunedSet, name=self._name), (tuned,)
 
     def __repr__(self) -> str:
-        return f"<TunedSet {self._name}: {', '.join(self._tuned)}>"
+        return f"<TunedSet {self._name}: {', '.join(self._members)}>"
 
     def __getitem__(self, problem: str) -> TunedGemm:
-        """Return the GEMM of one problem type, by its name."""
-        return self._tuned[problem]
+        """Return the GEMM of one problem type, by its name; load it if it was not used yet."""
+        return self._members[problem].tuned
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._tuned)
+        return iter(self._members)
 
     def __len__(self) -> int:
-        return len(self._tuned)
+        return len(self._members)
 
     def select(self, m: int, n: int, k: int, batch: int = 1) -> Choice:
         """Return the kernel for a size, if only one problem type is held; see `TunedGemm.select`.
@@ -133,8 +140,8 @@ class TunedSet:
                 f"{self._name}: holds {', '.join(self)}; ask one of them, such as "
                 f'gemm["{next(iter(self))}"].select(m, n, k)'
             )
-        (only,) = self._tuned.values()
-        return only.select(m, n, k, batch)
+        (only,) = self._members.values()
+        return only.tuned.select(m, n, k, batch)
 
     @property
     def copied(self) -> Copied:
@@ -209,7 +216,7 @@ class TunedSet:
 
     def release(self) -> None:
         """Forget the built kernels and scratch memory, and with them their contexts."""
-        for each in self._tuned.values():
+        for each in self._members.values():
             each.release()
 
     def _refuse(self, what: str, wanted: str, got: object) -> NoReturn:
@@ -251,7 +258,7 @@ class TunedSet:
 
     def _lacking(self, given: Sequence[Any]) -> str:
         """Say which problem type would be needed."""
-        held = f"held: {', '.join(self._tuned)}"
+        held = f"held: {', '.join(self._members)}"
         dtype = str(given[0].dtype)
         letters = {each.dtype: each.value for each in Precision}
         if dtype not in letters:
@@ -369,8 +376,10 @@ def load_set(
         name: for messages.
         device: for host arrays, as `--device` takes it (default: `auto`).
 
+    Files are read now; the kernels of a problem type are written, and everything about them is
+    checked, at its first use.
+
     Raises:
-        UsageError: as `load`, and when two are for one problem type.
-        NoDeviceError: when no kernel of a pack runs on any device of this machine.
+        UsageError: when there is no readable selector, or two are for one problem type.
     """
-    return TunedSet([load(each, device=device) for each in given], name=name)
+    return TunedSet([Member.read(each, device) for each in given], name=name)

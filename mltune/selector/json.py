@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -72,9 +74,40 @@ def read_selector(path: Path) -> Selector:
     Raises:
         UsageError: when it is no such file, with the field that is wrong.
     """
+    return selector_of(read_document(path))
+
+
+def read_document(path: Path) -> Checked:
+    """Read a file that `write_selector` may have written, for `selector_of`.
+
+    Raises:
+        UsageError: when it is no JSON, or says that it is something else.
+    """
     document = read_json(path)
     if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
         raise UsageError(f"{path}: not a selector that `mltune distil` wrote")
+    return document
+
+
+def contraction_of(document: Checked) -> Contraction:
+    """Return the problem type that a file names; the rest of it is not checked.
+
+    Raises:
+        UsageError: when it names none.
+    """
+    field = dict(document.items()).get("contraction")
+    if field is None:
+        return selector_of(document).contraction  # raises the reason
+    with _naming(document.file):
+        return Contraction.from_name(field.text())
+
+
+def selector_of(document: Checked) -> Selector:
+    """Return the selector of a file; everything in it is checked.
+
+    Raises:
+        UsageError: when a field is wrong.
+    """
     version = document.value.get("schema_version") if isinstance(document.value, dict) else None
     is_first = type(version) is int and version == 1
     formulas = () if is_first else ("formulas",)
@@ -93,7 +126,7 @@ def read_selector(path: Path) -> Selector:
         "exact",
     )
     fields["schema_version"].exactly(1 if is_first else SCHEMA_VERSION)
-    try:
+    with _naming(document.file):
         portfolio = tuple(_kernel(entry) for entry in fields["portfolio"].entries())
         if not portfolio:
             fields["portfolio"].fail("at least one kernel")
@@ -109,9 +142,16 @@ def read_selector(path: Path) -> Selector:
             regret=None if fields["regret"].value is None else _regret(fields["regret"]),
             conditions=tuple((name, text.text()) for name, text in fields["conditions"].items()),
         )
-    except UsageError as error:  # the values' own messages do not name the file
+
+
+@contextmanager
+def _naming(file: str) -> Iterator[None]:
+    """Name the file in errors of its values, which do not know it."""
+    try:
+        yield
+    except UsageError as error:
         message = str(error)
-        raise UsageError(message if str(path) in message else f"{path}: {message}") from error
+        raise UsageError(message if file in message else f"{file}: {message}") from error
 
 
 def _text(data: dict[str, Any]) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import logging
 import pickle
+import shutil
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ import mltune
 from mltune.device import DeviceEntry, choose
 from mltune.errors import MltuneError, NoDeviceError, UsageError
 from mltune.kernel.families import FAMILIES
-from mltune.problem import parse_problem_type
+from mltune.kernel.kernel import Kernel
+from mltune.problem import Contraction, parse_problem_type
 from mltune.runtime import TunedGemm, TunedSet, load_set, tuned_gemm
 from mltune.selector import Leaf, Selector
 from mltune.selector.json import write_selector
@@ -461,3 +464,47 @@ def test_texts_that_mean_one_device_give_one_queue(
 
     assert queues[0] is queues[1] is queues[2]
     assert asked == ["opencl:auto", "cpu"]
+
+
+def test_a_problem_type_is_loaded_at_its_first_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for problem in ("sgemm_nn", "dgemm_nn"):
+        write_selector(selector(problem), tmp_path / problem / "selector.json")
+    damaged = tmp_path / "dgemm_nn" / "selector.json"
+    damaged.write_text(damaged.read_text().replace('"exact": []', '"exact": [[0, 1, 1, 1, 0]]'))
+    written = []
+    generate = type(FAMILIES["tiled"]).generate
+
+    def noted(family: Any, contraction: Contraction, config: Config) -> Kernel:
+        written.append(contraction.precision.value)
+        return generate(family, contraction, config)
+
+    monkeypatch.setattr(type(FAMILIES["tiled"]), "generate", noted)
+    held = mltune.load(tmp_path)
+    x = np.eye(4, dtype="float32")
+
+    assert not written
+    held.release()
+    shutil.rmtree(tmp_path / "sgemm_nn")  # such as the files of a package in an archive
+    with ThreadPoolExecutor(4) as threads:
+        assert all((each == x).all() for each in threads.map(lambda _: held(x, x), range(8)))
+    assert written == ["s"]
+    with pytest.raises(UsageError, match=r"nn/selector\.json: exact\.0\.0: expected a whole"):
+        held(x.astype("float64"), x.astype("float64"))
+
+
+def test_a_file_without_a_problem_type_is_refused_at_once(tmp_path: Path) -> None:
+    for number, (old, new, words) in enumerate(
+        [
+            ("contraction", "contractoin", "field 'contraction' is missing"),
+            ("Cij_Aik_Bkj_SB", "Cij_SB", "contraction: 'Cij_SB' is no name"),
+            ("mltune selector", "another", "not a selector that `mltune distil` wrote"),
+        ]
+    ):
+        file = tmp_path / str(number) / "one" / "selector.json"
+        write_selector(selector("sgemm_nn"), file)
+        file.write_text(file.read_text().replace(old, new))
+
+        with pytest.raises(UsageError, match=f"^{file}: {words}"):
+            mltune.load(tmp_path / str(number))
