@@ -50,7 +50,7 @@ _OPTS_IN = "cl_nv_device_attribute_query"
 
 
 class BuildError(ValueError):
-    """A kernel does not build for a device, or needs more local memory than the device has."""
+    """A kernel does not build for a device, or needs more than the device has."""
 
 
 def build(

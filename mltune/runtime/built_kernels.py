@@ -25,6 +25,9 @@ _Extent = tuple[int, int, int]
 Prove = Callable[[cl.CommandQueue, int], None]
 """Is asked before each launch; raises `KernelError` if a kernel must not be used on a device."""
 
+_TOO_LARGE = (cl.status_code.INVALID_WORK_GROUP_SIZE, cl.status_code.INVALID_WORK_ITEM_SIZE)
+"""A kernel's registers may allow smaller work-groups than the device has."""
+
 _BEGUN = "a part of the product was enqueued, so c may have changed"
 
 
@@ -124,7 +127,7 @@ class BuiltKernels:
             The events of the passes.
 
         Raises:
-            KernelError: when the kernel does not build for the device, or must not be used there.
+            KernelError: when the kernel cannot run on the device, or must not be used there.
             cl.Error: when the driver refuses a pass; see `has_begun`.
         """
         if self._prove is not None:
@@ -163,6 +166,14 @@ class BuiltKernels:
                         except cl.Error as error:
                             if number > plan.launches[0][0]:
                                 error.add_note(_BEGUN)
+                            elif getattr(error, "code", None) in _TOO_LARGE:
+                                group = "x".join(map(str, work_group))
+                                refused = BuildError(
+                                    f"kernel {kernel.name} has work-groups of {group} "
+                                    "work-items, which the device refuses"
+                                )
+                                reason = f"{self._type.name}: {refused}"
+                                raise KernelError(reason, plan.number) from refused
                             raise
                         launched += begun
                         events = () if is_in_order else begun
@@ -261,9 +272,7 @@ def _launched_unwatched(
         cl.enqueue_barrier(queue, events)
     sizes = ((ctypes.c_size_t * 3)(*size) for size in (global_size, work_group))
     status = launch(queue.int_ptr, kernel.int_ptr, 3, None, *sizes, 0, None, None)
-    if status:
-        raise cl.RuntimeError(f"clEnqueueNDRangeKernel gave status {status}")
-    return []
+    return _launched(kernel, queue, global_size, work_group, ()) if status else []  # to raise it
 
 
 @cache

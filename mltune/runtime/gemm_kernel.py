@@ -11,7 +11,7 @@ class GemmError(ValueError):
 
 
 class KernelError(GemmError):
-    """A kernel does not build for a device, lacks local memory there, or computes wrong results.
+    """A kernel cannot run on a device, by its build or limits, or computes wrong results there.
 
     Attributes:
         number: the kernel's.

@@ -111,7 +111,7 @@ class Launcher:
         Raises:
             GemmError: when types, shapes or memory orders do not fit, an array ends beyond its
                 buffer or is of another context, or c shares memory with a, b or the bias.
-            KernelError: when the kernel does not build for the device, or must not be used there.
+            KernelError: when the kernel cannot run on the device, or must not be used there.
             cl.Error: when the driver refuses the launch; a note says so if c may have changed.
         """
         c, events = self.enqueue(

@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from mltune.export.c.c_writer import CWriter
 from mltune.export.library import Library
 from mltune.export.library_set import LibrarySet
 from mltune.export.writer import Writer
+from mltune.kernel import Kernel
 from mltune.workflow.export import export_selectors
 from tests.export.conftest import COMPILERS, FAILING, STRICT, check_usage
 from tests.set_calls import BEGUN, NOT_HELD, check_set_calls
@@ -52,13 +54,34 @@ def test_calls_of_any_problem_type_give_what_numpy_gives(
     assert lacking  # many others are missing
 
 
-def test_a_kernel_that_does_not_build_is_replaced_by_another(
-    tiled: Make, compile_shared: Build, queue: cl.CommandQueue, tmp_path: Path
+def no_code(kernel: Kernel) -> Kernel:
+    return replace(kernel, source="not OpenCL")
+
+
+def too_much_local_memory(kernel: Kernel) -> Kernel:
+    room = (
+        "__local int room[1 << 28]; room[get_local_id(0)] = size_i; barrier(CLK_LOCAL_MEM_FENCE);"
+        " if (room[get_local_id(0) + size_l] == 123456789) return;"
+    )
+    return replace(kernel, source=re.sub(r"(__kernel[^{]*\{)", rf"\1 {room}", kernel.source))
+
+
+def too_large_work_groups(kernel: Kernel) -> Kernel:
+    return replace(kernel, work_group=(2**20, 2, 1))  # its source says another one
+
+
+@pytest.mark.parametrize("spoil", [no_code, too_much_local_memory, too_large_work_groups])
+def test_a_kernel_that_cannot_run_is_replaced_by_another(
+    spoil: Callable[[Kernel], Kernel],
+    tiled: Make,
+    compile_shared: Build,
+    queue: cl.CommandQueue,
+    tmp_path: Path,
 ) -> None:
     def broken(problem_type: str) -> Library:
         library = tiled(problem_type)
         first, *others = library.kernels
-        return replace(library, kernels=(replace(first, source="not OpenCL"), *others))
+        return replace(library, kernels=(spoil(first), *others))
 
     files = sources(broken, ("sgemm_nn", "hgemm_nn_batched"), tmp_path)
     shared = compile_shared(tmp_path / "library.so", *files)

@@ -320,6 +320,20 @@ def test_without_a_check_a_kernel_that_does_not_build_is_replaced(
         tuned.gemm(queue, a, a, kernel=1)
 
 
+def test_a_kernel_whose_work_groups_the_device_refuses_is_replaced(
+    spoilt: Spoil, queue: cl.CommandQueue, selector: Selector, caplog: pytest.LogCaptureFixture
+) -> None:
+    kernels = list(spoilt(1, "__kernel", "__kernel").kernels)
+    kernels[1] = replace(kernels[1], work_group=(2, 3, 1))  # its source says another one
+    tuned = TunedGemm(selector, kernels)
+    with caplog.at_level(logging.WARNING):
+        product(tuned, queue)
+        product(tuned, queue)
+
+    (line,) = lines(caplog)
+    assert "has work-groups of 2x3x1 work-items, which the device refuses; another" in line
+
+
 @pytest.mark.usefixtures("kept")
 def test_a_pack_of_another_device_says_what_to_expect(
     spoilt: Spoil, queue: cl.CommandQueue, selector: Selector, caplog: pytest.LogCaptureFixture

@@ -38,8 +38,9 @@ extern "C" {
  *
  * Returns 0 on success; -i if argument i, counted from 1, is wrong (a buffer that is too small
  * for its matrix included); and an OpenCL error code with its sign turned, above 0, if OpenCL
- * refuses. Where a kernel does not build for the device, the others are tried: 11
- * (CL_BUILD_PROGRAM_FAILURE) means that none of them does, or that a later pass did not. After any
+ * refuses. Where a kernel does not build for the device, or needs a larger work-group or more local
+ * memory than it has, the others are tried: 11 (CL_BUILD_PROGRAM_FAILURE) and 54
+ * (CL_INVALID_WORK_GROUP_SIZE) mean that none of them runs, or that a later pass did not. After any
  * OpenCL error a part of C may have been computed: do not repeat such a call with the same C if
  * beta is not zero.
  *

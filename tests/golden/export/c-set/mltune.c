@@ -401,11 +401,70 @@ static cl_int build(cl_context context, cl_device_id device, const mltune_kernel
     return status;
 }
 
-/* Whether the kernel cannot be built for this device at all. */
-static int does_not_build(cl_int status)
+/* Whether the kernel cannot run on this device at all. */
+static int cannot_run(cl_int status)
 {
     return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BINARY ||
-           status == CL_INVALID_BUILD_OPTIONS;
+           status == CL_INVALID_BUILD_OPTIONS || status == CL_INVALID_WORK_GROUP_SIZE ||
+           status == CL_INVALID_WORK_ITEM_SIZE;
+}
+
+/* The local memory of a kernel; 0 if the driver does not say. */
+static cl_ulong local_bytes(cl_device_id device, cl_kernel kernel)
+{
+    cl_ulong bytes = 0;
+
+    clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    return bytes;
+}
+
+/* How often the driver counts local memory, which Mesa's rusticl does twice. */
+static cl_ulong times_counted(cl_context context, cl_device_id device)
+{
+    const char *source = "__kernel void kibibyte(__global uint *out)\n"
+                         "{\n"
+                         "    __local uint room[256];\n"
+                         "    for (uint i = get_local_id(0); i < 256; i += get_local_size(0))\n"
+                         "        room[i] = out[i];\n"
+                         "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+                         "    out[get_global_id(0)] = room[255 - get_local_id(0)];\n"
+                         "}\n";
+    cl_program program = clCreateProgramWithSource(context, 1, &source, NULL, NULL);
+    cl_kernel kernel = NULL;
+    cl_ulong times = 0;
+
+    if (program != NULL && clBuildProgram(program, 1, &device, "", NULL, NULL) == CL_SUCCESS)
+        kernel = clCreateKernel(program, "kibibyte", NULL);
+    if (kernel != NULL) {
+        times = local_bytes(device, kernel) / 1024;
+        clReleaseKernel(kernel);
+    }
+    if (program != NULL)
+        clReleaseProgram(program);
+    return times > 0 ? times : 1;
+}
+
+/* Whether a kernel takes more local memory than the device has: some drivers would launch it, and
+   it would overwrite other memory. NVIDIA's grant more than they state, and refuse what is too much. */
+static int lacks_local_memory(cl_context context, cl_device_id device,
+                              const mltune_kernel *written, const cl_kernel *kernels)
+{
+    enum { compute_capability_nv = 0x4000 };
+    cl_ulong most = 0, taken = 0;
+    cl_uint capability;
+    int i;
+
+    for (i = 0; i < written->num_passes; ++i) {
+        const cl_ulong bytes = local_bytes(device, kernels[i]);
+
+        taken = bytes > taken ? bytes : taken;
+    }
+    if (clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof most, &most, NULL) != CL_SUCCESS)
+        return 0;
+    return taken > most &&
+           clGetDeviceInfo(device, compute_capability_nv, sizeof capability, &capability, NULL) !=
+               CL_SUCCESS &&
+           taken / times_counted(context, device) > most;
 }
 
 /* Find the context and the device of a queue, and the entry of a kernel for them, NULL if there is
@@ -434,6 +493,7 @@ static cl_int kernels_for(cl_command_queue queue, const mltune_kernel *written,
     cl_device_id device;
     built *entry;
     cl_int status = find_built(queue, written, &context, &device, &entry);
+    int i;
 
     if (status != CL_SUCCESS)
         return status;
@@ -445,7 +505,12 @@ static cl_int kernels_for(cl_command_queue queue, const mltune_kernel *written,
     if (entry == NULL)
         return CL_OUT_OF_HOST_MEMORY;
     status = build(context, device, written, entry->kernels);
-    if (status != CL_SUCCESS && !does_not_build(status)) {
+    if (status == CL_SUCCESS && lacks_local_memory(context, device, written, entry->kernels)) {
+        for (i = 0; i < written->num_passes; ++i)
+            clReleaseKernel(entry->kernels[i]);
+        status = CL_BUILD_PROGRAM_FAILURE;
+    }
+    if (status != CL_SUCCESS && !cannot_run(status)) {
         free(entry);
         return status;
     }
@@ -1608,7 +1673,7 @@ static use use_for(const type *of, const mltune_problem *problem, cl_command_que
     return found;
 }
 
-/* Try only the others if the chosen kernel does not build; the first of them takes its place. */
+/* Try only the others if the chosen kernel cannot run; the first of them takes its place. */
 static void drop_chosen(lesson *of)
 {
     int i;
@@ -1638,7 +1703,7 @@ static void watch(const use *used, cl_int status, int begun, cl_event *events, d
 
         if (each->number != used->number || !used->is_try)
             continue;
-        if (status != CL_SUCCESS && i == 0 && does_not_build(status)) {
+        if (status != CL_SUCCESS && i == 0 && cannot_run(status)) {
             drop_chosen(of);
             break;
         }
@@ -1655,7 +1720,7 @@ static void watch(const use *used, cl_int status, int begun, cl_event *events, d
 }
 
 /* Launch the best known kernel for a problem, or one to try. If that fails before its first pass,
-   launch the chosen one; if that does not build, the first one that does. */
+   launch the chosen one; if that cannot run, the first one that can. */
 static cl_int launch_best(const type *of, const mltune_problem *problem, call *given)
 {
     const int chosen = select_for(of, problem);
@@ -1676,7 +1741,7 @@ static cl_int launch_best(const type *of, const mltune_problem *problem, call *g
         seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
     if (status != CL_SUCCESS && !given->begun && used.number != chosen)
         status = launch(&of->kernels[chosen], given, NULL);
-    for (i = 0; i < of->num_kernels && does_not_build(status) && !given->begun; ++i)
+    for (i = 0; i < of->num_kernels && cannot_run(status) && !given->begun; ++i)
         if (i != chosen)
             status = launch(&of->kernels[i], given, NULL);
     if (used.of != NULL)
