@@ -10,10 +10,21 @@ from mltune.space.config import Config, Value
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The result of `FamilyParameters.read`: a value for every parameter."""
+    """The result of `FamilyParameters.read`: a value for every parameter.
+
+    Attributes:
+        sides: two pairs of parameters whose products are the macro tile's sides.
+    """
 
     family: str
     values: Config
+    sides: tuple[str, str]
+
+    @property
+    def macro_tile(self) -> tuple[int, int]:
+        """Elements of C that a work-group computes along d0 and d1."""
+        counts, tile = map(self.pair, self.sides)
+        return counts[0] * tile[0], counts[1] * tile[1]
 
     def pair(self, name: str) -> tuple[int, int]:
         """The numbers of a parameter along d0 and d1."""

@@ -110,12 +110,10 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
     arithmetic = Arithmetic(contraction.precision)
     signature = Signature(contraction, work.number)
     name = kernel_name(contraction, config)
-    group, tile = settings.pair("work_group"), settings.pair("thread_tile")
-    macro_tile = (group[0] * tile[0], group[1] * tile[1])
     is_exact = settings.word("edge_type") == _EXACT
     limits = NO_LIMITS
     if is_exact:
-        multiples = (*macro_tile, settings.number("depth_u"))
+        multiples = (*settings.macro_tile, settings.number("depth_u"))
         limits = exact_limits(settings.family, contraction, multiples)
     return Kernel(
         name=name,
@@ -125,10 +123,10 @@ def write(contraction: Contraction, settings: Settings, config: Config, work: Wo
         source=_source(name, settings, arithmetic, signature, work),
         build_options=build_options(settings.number("max_registers")),
         work_group=work.work_group,
-        macro_tile=macro_tile,
+        macro_tile=settings.macro_tile,
         limits=limits,
         split=work.split.slices,
-        scratch=work.split.scratch(arithmetic, macro_tile),
+        scratch=work.split.scratch(arithmetic, settings.macro_tile),
         counters=work.split.has_counters,
     )
 
@@ -228,8 +226,8 @@ def _tile_section(settings: Settings, arithmetic: Arithmetic, work: Work) -> Sec
             *work.definitions,
             ("TT0", tile[0]),
             ("TT1", tile[1]),
-            ("MT0", group[0] * tile[0]),
-            ("MT1", group[1] * tile[1]),
+            ("MT0", settings.macro_tile[0]),
+            ("MT1", settings.macro_tile[1]),
             ("DU", settings.number("depth_u")),
             ("EDU", settings.number("edge_depth_u")),
             ("TURN", width_along(settings, arithmetic)),
@@ -250,9 +248,8 @@ def _operand(
     axis = "ab".index(x)
     free = signature.free_is_contiguous(x)
     contraction = signature.contraction
-    side = settings.pair("work_group")[axis] * settings.pair("thread_tile")[axis]
     takes_turns = bool(settings.values.get("interleave_u", 0))
-    is_vector = free and takes_turns and side == 1 and contraction.is_gemm
+    is_vector = free and takes_turns and settings.macro_tile[axis] == 1 and contraction.is_gemm
     free = free and not is_vector
     width, depth = _widths(settings, arithmetic)[axis], settings.number("depth_u")
     if not free:

@@ -11,7 +11,7 @@ from mltune.kernel.build_options import build_options
 from mltune.kernel.epilogue import Finish
 from mltune.kernel.kernel import Kernel
 from mltune.kernel.mma.instruction import CHUNK_BYTES, INSTRUCTIONS, Instruction, instruction_of
-from mltune.kernel.mma.macro_tile import tile_operands, tile_sums
+from mltune.kernel.mma.macro_tile import FEW_TERMS, tile_operands, tile_sums
 from mltune.kernel.name import kernel_name
 from mltune.kernel.parameters.mma import MMA
 from mltune.kernel.rules import Settings
@@ -22,8 +22,6 @@ from mltune.problem import Contraction
 from mltune.space.config import Config
 
 _LANES = 32
-# from this number of terms on, the error of splitting is far below the rounding error
-_FEW_TERMS = 4
 
 
 class MmaFamily:
@@ -60,9 +58,7 @@ class MmaFamily:
         instruction = instruction_of(canonical, terms)
         signature = Signature(canonical)
         name = kernel_name(canonical, config)
-        waves, tile = settings.pair("waves"), settings.pair("wave_tile")
         arithmetic = Arithmetic(canonical.precision)
-        macro_tile = (waves[0] * tile[0], waves[1] * tile[1])
         split = SplitSum.of(settings)
         before, after = split.passes(name)
         source = self._source(name, settings, instruction, signature, arithmetic, split)
@@ -74,11 +70,11 @@ class MmaFamily:
             source=source,
             build_options=build_options(settings.number("max_registers")),
             work_group=(_threads(settings), 1, 1),
-            macro_tile=macro_tile,
+            macro_tile=settings.macro_tile,
             split=split.slices,
             before=before,
             after=after,
-            scratch=split.scratch(arithmetic, macro_tile),
+            scratch=split.scratch(arithmetic, settings.macro_tile),
             counters=split.has_counters,
         )
 
@@ -104,7 +100,7 @@ class MmaFamily:
             "instruction": instruction,
             "compute": instruction.rounds_to,
             "bytes": instruction.bytes,
-            "few_terms": _FEW_TERMS,
+            "few_terms": FEW_TERMS,
             "threads": _threads(settings),
             "units": _units(settings, instruction),
             "copies_pieces": True,
@@ -143,11 +139,11 @@ def _has_room_for_rows(settings: Settings, instruction: Instruction) -> bool:
 
     Where waves are sliced, those without sums are gone before others need them at a barrier.
     """
-    waves, tile = settings.pair("waves"), settings.pair("wave_tile")
     if _padded(0, settings):
         return False
-    room = settings.number("local_buffers") * waves[0] * tile[0] * settings.number("depth_u")
-    needed = math.prod(waves) * 8 * tile[0] * max(instruction.bytes, 4)
+    rows = math.prod(settings.pair("waves")) * 8
+    needed = rows * settings.number("wave_tile_0") * max(instruction.bytes, 4)
+    room = settings.number("local_buffers") * settings.macro_tile[0] * settings.number("depth_u")
     return settings.number("local_split_u") == 1 and needed <= room * instruction.bytes
 
 
@@ -155,7 +151,7 @@ def _wave_section(
     settings: Settings, instruction: Instruction, arithmetic: Arithmetic, width: int
 ) -> Section:
     """The macros that do not belong to one operand."""
-    waves, tile = settings.pair("waves"), settings.pair("wave_tile")
+    waves = settings.pair("waves")
     whole = "as_float((as_uint(v) + 0x1000u) & 0xffffe000u)"  # to tf32's 10 bits, to nearest
     return Section(
         "Waves, and the tiles that they multiply.",
@@ -164,8 +160,8 @@ def _wave_section(
             ("WAVES_B", waves[1]),
             ("LSU", settings.number("local_split_u")),
             ("THREADS", _threads(settings)),
-            ("MT0", waves[0] * tile[0]),
-            ("MT1", waves[1] * tile[1]),
+            ("MT0", settings.macro_tile[0]),
+            ("MT1", settings.macro_tile[1]),
             ("DU", settings.number("depth_u")),
             ("UNITS", _units(settings, instruction)),
             ("TURN", _turn(settings, _units(settings, instruction))),
@@ -217,19 +213,14 @@ def _share(axis: int, settings: Settings, instruction: Instruction, signature: S
     return math.gcd(instruction.chunk, settings.number(f"wave_tile_{axis}") // 8)
 
 
-def _extent(axis: int, settings: Settings) -> int:
-    """Elements of a macro tile along the free index."""
-    return settings.number(f"waves_{axis}") * settings.number(f"wave_tile_{axis}")
-
-
 def _room(axis: int, settings: Settings) -> int:
     """Return the extent in local memory: a power of two, so that swizzled chunks stay in it."""
-    return 1 << (_extent(axis, settings) - 1).bit_length()
+    return 1 << (settings.macro_tile[axis] - 1).bit_length()
 
 
 def _padded(axis: int, settings: Settings) -> bool:
     """Whether a tile in local memory ends with zeros that are not multiplied."""
-    return _room(axis, settings) > _extent(axis, settings)
+    return _room(axis, settings) > settings.macro_tile[axis]
 
 
 def _operand_section(
@@ -247,7 +238,7 @@ def _operand_section(
     return Section(
         f"{operand}: from global memory to registers.",
         (
-            (f"{operand}_FREE", _extent(axis, settings)),
+            (f"{operand}_FREE", settings.macro_tile[axis]),
             (f"{operand}_RUN", run),
             (f"{operand}_TILE", room * depth),
             (f"{operand}_SWIZZLE(row)", swizzle),

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import Sums
 
+FEW_TERMS = 4
+"""From this number of terms on, the error of splitting is far below the rounding error."""
+
 
 @dataclass(frozen=True, slots=True)
 class TileOperand:

@@ -35,7 +35,6 @@ class PackedFamily:
         arithmetic = Arithmetic(canonical.precision)
         signature = Signature(canonical)
         name = kernel_name(canonical, config)
-        panels, tile = settings.pair("panels"), settings.pair("thread_tile")
         operands = tuple(_operand(x, settings, arithmetic, signature) for x in "ab")
         width = _width_c(settings, arithmetic)
         finish = Finish(canonical, arithmetic, width)
@@ -62,7 +61,7 @@ class PackedFamily:
             source=kernel_source("packed/kernel.cl", name, arithmetic.pragmas, sections, names),
             build_options=build_options(),
             work_group=(1, 1, 1),
-            macro_tile=(panels[0] * tile[0], panels[1] * tile[1]),
+            macro_tile=settings.macro_tile,
         )
 
 

@@ -94,7 +94,7 @@ class FamilyParameters:
                 wanted = limit.wanted.format(**values, precision=name)
                 error = refusal(self.family, param.name, values[param.name], wanted)
                 raise UnsupportedError(str(error)) if limit.needs_precision else error
-        return Settings(self.family, Config.of(values))
+        return Settings(self.family, Config.of(values), self.macro_tile)
 
     @cached_property
     def _limits(self) -> tuple[tuple[Param, Limit, Evaluator], ...]:

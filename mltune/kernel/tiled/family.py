@@ -43,7 +43,7 @@ class TiledFamily:
         arithmetic = Arithmetic(canonical.precision)
         transposed = TransposeFirst.of(settings, canonical)
         name = kernel_name(canonical, config)
-        tile = _macro_tile(settings)
+        tile = settings.macro_tile
         split, walk = SplitSum.of(settings), Walk.of(settings)
         shared = walk if walk.groups else split
         before, after = shared.passes(name)
@@ -76,11 +76,6 @@ class TiledFamily:
         )
 
 
-def _macro_tile(settings: Settings) -> tuple[int, int]:
-    group, tile = settings.pair("work_group"), settings.pair("thread_tile")
-    return group[0] * tile[0], group[1] * tile[1]
-
-
 def _source(
     name: str,
     settings: Settings,
@@ -108,7 +103,7 @@ def _source(
         "group": settings.pair("work_group"),
         "work_group": (*settings.pair("work_group"), settings.number("local_split_u")),
         "tile": settings.pair("thread_tile"),
-        "macro_tile": _macro_tile(settings),
+        "macro_tile": settings.macro_tile,
         "vector_width": width,
         "vector_width_b": part_width(1, settings, arithmetic),
         "edge_unroll": edge_unroll(width),
@@ -163,7 +158,7 @@ def _sums(settings: Settings, condition: str) -> Sums:
 def _tile_section(settings: Settings, arithmetic: Arithmetic) -> Section:
     """The macros that do not belong to one operand."""
     group, tile = settings.pair("work_group"), settings.pair("thread_tile")
-    lanes, macro_tile = settings.pair("wave_lanes"), _macro_tile(settings)
+    lanes, macro_tile = settings.pair("wave_lanes"), settings.macro_tile
     widths = [part_width(axis, settings, arithmetic) for axis in (0, 1)]
     width_u = width_along(settings, arithmetic) or 1
     access = global_access("c", settings)

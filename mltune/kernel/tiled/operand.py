@@ -90,7 +90,7 @@ class Operand:
     @cached_property
     def extent(self) -> int:
         """Elements of the macro tile along the free index."""
-        return self.group * self.settings.pair("thread_tile")[self.axis]
+        return self.settings.macro_tile[self.axis]
 
     @cached_property
     def free_is_contiguous(self) -> bool:

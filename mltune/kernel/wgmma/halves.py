@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mltune.kernel.arithmetic import DOUBLE
 from mltune.kernel.kernel import Kernel
-from mltune.kernel.mma.macro_tile import tile_operands
+from mltune.kernel.mma.macro_tile import FEW_TERMS, tile_operands
 from mltune.kernel.passes import Pass
 from mltune.kernel.template import Section
 from mltune.kernel.wgmma import packing
@@ -24,8 +24,6 @@ _UNIT = 16  # terms of a sum that one instruction adds
 _DEPTH = packing.DEPTH
 _BYTES = 5  # of an element: of its two halves, and more than its share of what a chunk has besides
 _SMALL_SCALE = 2048  # factor of the small part; the large one has 11 bits
-# from this number of terms on, the error of splitting is far below the rounding error
-_FEW_TERMS = 4
 # from here on, numbers that stand out are multiplied apart, in a pass that takes microseconds
 _MANY_TERMS = 2048
 _NOTED = 128  # elements of C along both sides that a work-group of that pass looks after
@@ -96,7 +94,7 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("TURN_STEP", split.slices if split.deals_steps else 1),
             ("WGM", settings.number("work_group_mapping")),
             ("BUFFERS", buffers),
-            ("FEW_TERMS", _FEW_TERMS),
+            ("FEW_TERMS", FEW_TERMS),
             ("MANY_TERMS", _MANY_TERMS),
             ("NOTED_ITEMS", _NOTED_ITEMS),
             ("SMALL_SCALE", f"{_SMALL_SCALE}.0f"),

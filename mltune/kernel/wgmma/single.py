@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mltune.kernel.kernel import Kernel
-from mltune.kernel.mma.macro_tile import tile_operands
+from mltune.kernel.mma.macro_tile import FEW_TERMS, tile_operands
 from mltune.kernel.template import Section
 from mltune.kernel.wgmma import packing
 from mltune.kernel.wgmma.warpgroup_kernel import ROWS, WarpgroupKernel
@@ -19,8 +19,6 @@ from mltune.space.config import Config
 _UNIT = 8  # terms of a sum that one instruction adds
 _DEPTH = packing.DEPTH
 _BYTES = 4  # of an element
-# from this number of terms on, the error of splitting is far below the rounding error
-_FEW_TERMS = 4
 
 
 def generate(contraction: Contraction, config: Config, instructions: Path | None) -> Kernel:
@@ -72,7 +70,7 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("WGM", settings.number("work_group_mapping")),
             ("BUFFERS", settings.number("local_buffers")),
             ("PARTIAL_TILES", settings.number("partial_sum_terms") // _DEPTH),
-            ("FEW_TERMS", _FEW_TERMS),
+            ("FEW_TERMS", FEW_TERMS),
             ("LOCAL", "float"),
             ("FRAGMENT", "float"),
             ("CHUNK", 4),

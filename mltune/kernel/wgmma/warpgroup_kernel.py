@@ -88,7 +88,7 @@ class WarpgroupKernel:
     @property
     def macro_tile(self) -> tuple[int, int]:
         """Elements of C that a work-group multiplies along d0 and d1."""
-        return (self.groups[0] * self.tile[0], self.groups[1] * self.tile[1])
+        return self.settings.macro_tile
 
     @property
     def threads(self) -> int:
