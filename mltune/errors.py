@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 LONGEST_MESSAGE = 1000
 """In characters, as a message may quote any part of a file."""
@@ -62,6 +64,16 @@ class NoDeviceError(MltuneError):
 
 class DeviceGoneError(NoDeviceError):
     """A device that worked before cannot be opened or trusted any more (exit code 4)."""
+
+
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Put a file's name before the message of a `UsageError` that does not have it."""
+    try:
+        yield
+    except UsageError as error:
+        message = str(error)
+        raise UsageError(message if str(file) in message else f"{file}: {message}") from error
 
 
 def _one_line(text: str) -> str:

@@ -21,7 +21,7 @@ from mltune.cost_model.forest import Forest
 from mltune.cost_model.model import BoostedModel
 from mltune.cost_model.scores import Scores
 from mltune.device_info import DeviceInfo
-from mltune.errors import UsageError
+from mltune.errors import UsageError, naming
 from mltune.files import make_folder, write_atomically
 from mltune.reading import read_bytes
 from mltune.selector.checked import Checked, read_json
@@ -98,7 +98,8 @@ def load(folder: Path) -> BoostedModel:
         tuple(_texts(manifest["numbers"])),
         tuple((name, tuple(_texts(words))) for name, words in manifest["words"].items()),
     )
-    try:
+    forest = _forest(folder / FOREST, manifest["forest_sha256"].text())
+    with naming(folder / MANIFEST):
         device = DeviceInfo.from_json(manifest["device"].value)
         if _texts(manifest["features"]) != list(encoder.names(device)):
             raise UsageError("its features are those of another version of mltune; train it again")
@@ -106,17 +107,12 @@ def load(folder: Path) -> BoostedModel:
             device=device,
             encoder=encoder,
             estimate=Estimate(tuple(rates[term].number(0) for term in TERMS)),
-            forest=_forest(folder / FOREST, manifest["forest_sha256"].text()),
+            forest=forest,
             problem_types=tuple(_texts(manifest["problem_types"])),
             rows=manifest["rows"].whole(1, 2**53),
             scores=None if manifest["scores"].value is None else _scores(manifest["scores"]),
             trained_with=manifest["trained_with"].text(),
         )
-    except UsageError as error:  # the values' own messages do not name the file
-        message = str(error)
-        raise UsageError(
-            message if str(folder) in message else f"{folder / MANIFEST}: {message}"
-        ) from error
 
 
 def _texts(field: Checked) -> list[str]:
@@ -149,13 +145,11 @@ def _forest(path: Path, sha256: str) -> Forest:
             if sum(entry.file_size for entry in entries) > most:
                 raise UsageError(f"{path}: unpacks to more than {most >> 20} MiB")
         with (
+            naming(path),
             warnings.catch_warnings(action="error"),  # numpy only warns of odd headers
             np.load(io.BytesIO(data), allow_pickle=False) as arrays,
         ):
             return Forest(**{name: arrays[name] for name in names})
-    except UsageError as error:
-        message = str(error)
-        raise UsageError(message if str(path) in message else f"{path}: {message}") from error
     except (
         ArithmeticError,
         AttributeError,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import URL
 
-from mltune.errors import UsageError
+from mltune.errors import UsageError, naming
 from mltune.files import file_error, make_folder, write_atomically
 from mltune.measurement.measurement import Measurement
 from mltune.problem import Size
@@ -274,12 +274,8 @@ def _moved_with(folder: Path, prior: str) -> str:
 
 
 def _parse_info(path: Path) -> RunInfo:
-    try:
+    with naming(path):
         data: Any = parse_json(read_bytes(path))
-    except UsageError as error:
-        message = str(error)
-        raise UsageError(message if str(path) in message else f"{path}: {message}") from error
-    try:
         # Checked last, as an error about a field is clearer.
         written = data.pop(_CHECKSUM, None) if isinstance(data, dict) else None
         info = RunInfo.from_json(data)
@@ -289,8 +285,6 @@ def _parse_info(path: Path) -> RunInfo:
                 "(after a change by hand, delete that line)"
             )
         return info
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from error
 
 
 def _checksum(content: dict[str, Any]) -> str:

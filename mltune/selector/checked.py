@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mltune.errors import UsageError
+from mltune.errors import UsageError, naming
 from mltune.reading import parse_json, read_bytes
 
 MAX_BYTES = 64 * 2**20
@@ -22,11 +22,8 @@ def read_json(path: Path) -> Checked:
         UsageError: when it cannot be read, is larger than `MAX_BYTES`, nested too deeply, has a
             field twice, or is no JSON.
     """
-    data = read_bytes(path, MAX_BYTES)
-    try:
-        return Checked(str(path), "", parse_json(data, only_finite=True))
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from error
+    with naming(path):
+        return Checked(str(path), "", parse_json(read_bytes(path, MAX_BYTES), only_finite=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +43,23 @@ class Checked:
         """Raise an error with the expected and the found value."""
         raise UsageError(f"{self.where}: expected {expected}, got {reprlib.repr(self.value)}")
 
-    def fields(self, *names: str) -> dict[str, Checked]:
-        """Return a mapping's values; it must have exactly these fields."""
+    def fields(self, *names: str, optional: Collection[str] = ()) -> dict[str, Checked]:
+        """Return a mapping's values; it must have exactly these fields, and may have others.
+
+        Args:
+            names: of the fields that it must have.
+            optional: those of the others, which are left out where it lacks them.
+        """
         if not isinstance(self.value, dict):
             self.fail("a mapping")
         for name in names:
             if name not in self.value:
                 raise UsageError(f"{self.where}: field '{name}' is missing")
         for name in self.value:
-            if name not in names:
+            if name not in names and name not in optional:
                 raise UsageError(f"{self.where}: unknown field {reprlib.repr(name)}")
-        return {name: self._inside(name, self.value[name]) for name in names}
+        known = (*names, *(name for name in optional if name in self.value))
+        return {name: self._inside(name, self.value[name]) for name in known}
 
     def items(self) -> Iterator[tuple[str, Checked]]:
         """Yield a mapping's names and values, with any names."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mltune.errors import UsageError
+from mltune.errors import UsageError, naming
 from mltune.files import make_folder, write_atomically
 from mltune.problem import Contraction
 from mltune.selector.checked import Checked, read_json
@@ -84,7 +82,8 @@ def read_document(path: Path) -> Checked:
         UsageError: when it is no JSON, or says that it is something else.
     """
     document = read_json(path)
-    if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
+    fields = dict(document.items())
+    if "format" not in fields or fields["format"].value != FORMAT:
         raise UsageError(f"{path}: not a selector that `mltune distil` wrote")
     return document
 
@@ -98,7 +97,7 @@ def contraction_of(document: Checked) -> Contraction:
     field = dict(document.items()).get("contraction")
     if field is None:
         return selector_of(document).contraction  # raises the reason
-    with _naming(document.file):
+    with naming(Path(document.file)):
         return Contraction.from_name(field.text())
 
 
@@ -108,11 +107,8 @@ def selector_of(document: Checked) -> Selector:
     Raises:
         UsageError: when a field is wrong.
     """
-    version = document.value.get("schema_version") if isinstance(document.value, dict) else None
+    version = {name: field.value for name, field in document.items()}.get("schema_version")
     is_first = type(version) is int and version == 1
-    formulas = () if is_first else ("formulas",)
-    has_teacher = isinstance(document.value, dict) and "teacher" in document.value
-    teacher = ("teacher",) if has_teacher else ()  # which came later
     fields = document.fields(
         "format",
         "schema_version",
@@ -121,12 +117,12 @@ def selector_of(document: Checked) -> Selector:
         "regret",
         "portfolio",
         "tree",
-        *formulas,
-        *teacher,
+        *(() if is_first else ("formulas",)),
         "exact",
+        optional=("teacher",),  # which came later
     )
     fields["schema_version"].exactly(1 if is_first else SCHEMA_VERSION)
-    with _naming(document.file):
+    with naming(Path(document.file)):
         portfolio = tuple(_kernel(entry) for entry in fields["portfolio"].entries())
         if not portfolio:
             fields["portfolio"].fail("at least one kernel")
@@ -134,24 +130,12 @@ def selector_of(document: Checked) -> Selector:
             contraction=Contraction.from_name(fields["contraction"].text()),
             portfolio=portfolio,
             tree=_tree(fields["tree"], len(portfolio)),
-            formulas=tuple(
-                _formula(entry) for name in formulas for entry in fields[name].entries()
-            ),
-            teacher=tuple(_formula(entry) for name in teacher for entry in fields[name].entries()),
+            formulas=_formulas(fields.get("formulas")),
+            teacher=_formulas(fields.get("teacher")),
             exact=tuple(_exact(entry, len(portfolio)) for entry in fields["exact"].entries()),
             regret=None if fields["regret"].value is None else _regret(fields["regret"]),
             conditions=tuple((name, text.text()) for name, text in fields["conditions"].items()),
         )
-
-
-@contextmanager
-def _naming(file: str) -> Iterator[None]:
-    """Name the file in errors of its values, which do not know it."""
-    try:
-        yield
-    except UsageError as error:
-        message = str(error)
-        raise UsageError(message if file in message else f"{file}: {message}") from error
 
 
 def _text(data: dict[str, Any]) -> str:
@@ -216,8 +200,7 @@ def _tree(field: Checked, kernels: int) -> Tree:
 
 
 def _leaf(entry: Checked, kernels: int) -> Leaf:
-    told = [name for name in ("rival", "loss") if name in entry.value]
-    fields = entry.fields("kernel", *told)
+    fields = entry.fields("kernel", optional=("rival", "loss"))
     rival = None
     if "rival" in fields:
         parts = fields["rival"].fields("kernel", "threshold")
@@ -256,16 +239,17 @@ def _exact(entry: Checked, kernels: int) -> tuple[tuple[int, int, int, int], int
     return (m, n, k, batch), kernel.whole(0, kernels - 1)
 
 
+def _formulas(field: Checked | None) -> tuple[TimeFormula, ...]:
+    """Read the formulas; none where the file has no such field."""
+    return () if field is None else tuple(map(_formula, field.entries()))
+
+
 def _formula(entry: Checked) -> TimeFormula:
     """Read a formula; fields with a default are newer, and may be missing."""
-    given = entry.value if isinstance(entry.value, dict) else {}
-    parts = entry.fields(
-        *(
-            field.name
-            for field in dataclasses.fields(TimeFormula)
-            if field.default is dataclasses.MISSING or field.name in given
-        )
-    )
+    known = dataclasses.fields(TimeFormula)
+    newer = [field.name for field in known if field.default is not dataclasses.MISSING]
+    older = [field.name for field in known if field.default is dataclasses.MISSING]
+    parts = entry.fields(*older, optional=newer)
     values: dict[str, Any] = {}
     for name, field in parts.items():
         if name in ("waves", "odd_waves"):

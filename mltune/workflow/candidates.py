@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mltune.device_info import DeviceInfo
-from mltune.errors import UsageError
+from mltune.errors import UsageError, naming
 from mltune.files import write_atomically
 from mltune.kernel.space_file import parse_space
 from mltune.measurement import Status
@@ -130,15 +130,13 @@ class Candidates:
         """
         path = folder / CANDIDATES_NAME
         try:
-            data: Any = parse_json(read_bytes(path))
-            if data["schema"] != _SCHEMA:
-                raise UsageError(f"schema must be {_SCHEMA}, got {data['schema']!r}")
-            return cls(
-                contraction=Contraction.from_name(data["contraction"]),
-                families=tuple(FamilyCandidates.from_json(each) for each in data["families"]),
-            )
-        except UsageError as error:
-            message = str(error)
-            raise UsageError(message if str(path) in message else f"{path}: {message}") from error
+            with naming(path):
+                data: Any = parse_json(read_bytes(path))
+                if data["schema"] != _SCHEMA:
+                    raise UsageError(f"schema must be {_SCHEMA}, got {data['schema']!r}")
+                return cls(
+                    contraction=Contraction.from_name(data["contraction"]),
+                    families=tuple(FamilyCandidates.from_json(each) for each in data["families"]),
+                )
         except (KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"{path}: is no list of candidates ({error!r})") from error
