@@ -58,13 +58,15 @@ class FullCWriter:
         texts = compact_files(library)
         values = _values(library) | self._user_values(library) | self._precompile_values(library)
         own = dict(self.user_kernels)
-        sources = [own.get(kernel.name, kernel.source) for kernel in library.kernels]
-        names = [f"{kernel.name}_SOURCE" for kernel in library.kernels]
+        arrays = {
+            f"{kernel.name}_SOURCE": own.get(kernel.name, kernel.source)
+            for kernel in library.kernels
+        }
         name = library.name
         values |= {
-            "build_program": build_program(sources, name, fetches=True),
+            "build_program": build_program(arrays.values(), name, fetches=True),
             "build_example": build_example(name),
-            "geometry": geometry(library, names, sources),
+            "geometry": geometry(library, arrays),
         }
         for file, template in {
             f"{name}_kernels.c": "kernels.c.in",
@@ -96,7 +98,7 @@ class FullCWriter:
         headers = (
             f'#include "{name}_binaries.h"\n#include "{name}_build_options.h"\n{BUILD_HEADERS}'
         )
-        launching = build_values(library, sources, _FULL / "build_binary.c.in")
+        launching = build_values(library, arrays.values(), _FULL / "build_binary.c.in")
         texts[f"{name}.c"] = launch_file(library, launching | {"build_headers": headers})
         return write_files(out, texts)
 

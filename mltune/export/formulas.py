@@ -116,6 +116,6 @@ def _sum(terms: Sequence[Node]) -> Node:
 
 def _is_odd(multiples: tuple[int, int, int]) -> tuple[str, Node]:
     """Return the name and the value of a flag: whether a size is no multiple of these."""
-    asked = [(size, multiple) for size, multiple in zip("mnk", multiples, strict=True)]
+    asked = zip("mnk", multiples, strict=True)
     name = "_".join(f"{size}{multiple}" for size, multiple in asked if multiple > 1)
     return f"odd_{name}", Operation("flag", (Operation(">", (any_rest(multiples), _ZERO)),))

@@ -140,7 +140,7 @@ def epilogue_arguments(contraction: Contraction) -> tuple[Argument, ...]:
 
 
 @lru_cache(maxsize=256)
-def arguments(contraction: Contraction, scratch: bool, counters: bool) -> tuple[Argument, ...]:
+def arguments(contraction: Contraction, *, scratch: bool, counters: bool) -> tuple[Argument, ...]:
     """All arguments of a kernel, in order.
 
     Args:

@@ -154,9 +154,7 @@ class Arithmetic:
     @property
     def pragmas(self) -> str:
         """Lines that must come first in the source."""
-        if self.real == "double":
-            return DOUBLE
-        return ""
+        return DOUBLE if self.real == "double" else ""
 
 
 def largest_width(limit: int, extent: int) -> int:

@@ -120,7 +120,7 @@ class Kernel:
     @property
     def arguments(self) -> tuple[abi.Argument, ...]:
         """The arguments of every pass, in order."""
-        return abi.arguments(self.contraction, bool(self.scratch), self.counters)
+        return abi.arguments(self.contraction, scratch=bool(self.scratch), counters=self.counters)
 
     @property
     def geometry(self) -> abi.Geometry:

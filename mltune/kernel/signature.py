@@ -64,7 +64,7 @@ class Signature:
         ]
         outer = self._outer
         if outer:
-            count = " * ".join(f"{extent_name(i)}" for i in outer)
+            count = " * ".join(map(extent_name, outer))
             lines[0] = f"for (uint outer = 0; outer < {count}; ++outer) {{"
             lines.append(f"{_INDENT}uint in_outer = outer;")
             for index in outer:
@@ -79,7 +79,7 @@ class Signature:
     @property
     def all_terms(self) -> str:
         """The number of terms of the whole sum, over all summations."""
-        factors = ["size_l", *(f"{extent_name(index)}" for index in self._outer)]
+        factors = ["size_l", *map(extent_name, self._outer)]
         return f"({' * '.join(factors)})" if self._outer else "size_l"
 
     def term_place(self, tensor: str) -> str:

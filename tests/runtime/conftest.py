@@ -87,9 +87,12 @@ def naive_kernel() -> Callable[[Contraction], GemmKernel]:
             source=source,
             build_options=("-cl-std=CL1.2",),
             passes=((name, (4, 2, 1)),),
-            arguments=tuple(each.word for each in arguments(canonical, False, False)),
+            arguments=tuple(
+                each.word for each in arguments(canonical, scratch=False, counters=False)
+            ),
             integers=lambda rows, columns, terms, **layout: integers(
-                arguments(canonical, False, False), {"i": rows, "j": columns, "l": terms, **layout}
+                arguments(canonical, scratch=False, counters=False),
+                {"i": rows, "j": columns, "l": terms, **layout},
             ),
             geometry=lambda rows, columns, terms, batch, units: (
                 ((-(-rows // 4) * 4, -(-columns // 2) * 2, batch),),

@@ -65,11 +65,7 @@ def compact_files(library: Library) -> dict[str, str]:
         "Makefile": "Makefile.in",
         "CMakeLists.txt": "CMakeLists.txt.in",
     }
-    texts = {file: fill(TEMPLATES / template, values) for file, template in files.items()}
-    texts["README.md"] = fill(
-        TEMPLATES / "README.md.in", values | {"statement": plain_paragraphs(statement(library))}
-    )
-    return texts
+    return {file: fill(TEMPLATES / template, values) for file, template in files.items()}
 
 
 def launch_file(library: Library, values: Mapping[str, str]) -> str:
@@ -83,16 +79,16 @@ def _values(library: Library) -> dict[str, str]:
     contraction = selector.contraction
     element = ELEMENTS[contraction.precision]
     cache, answer = selection.cache(selector, library.name)
-    sources = [kernel.source for kernel in library.kernels]
     return {
         "library": library.name,
         "guard": library.name.upper(),
         "problem_type": library.problem_type,
         "num_kernels": str(len(library.kernels)),
-        **build_values(library, sources),
+        **build_values(library, [kernel.source for kernel in library.kernels]),
         **shared_values(library.name),
         "formula": library.formula,
         "statement": comment(statement(library)),
+        "paragraphs": plain_paragraphs(statement(library)),
         **element.values(contraction.conjugate_a, contraction.conjugate_b),
         "bound": element.bound(contraction.compute),
         "names": "\n".join(
@@ -104,13 +100,7 @@ def _values(library: Library) -> dict[str, str]:
         "likely": selection.likely(selector, library.name, library.name),
         "cache": cache,
         "answer": answer,
-        "sources": "\n".join(
-            f"/* {kernel.name} */\n{source_array(kernel.source, f'source_{number}')}"
-            for number, kernel in enumerate(library.kernels)
-        ),
-        "geometry": geometry(
-            library, [f"source_{number}" for number in range(len(library.kernels))], sources
-        ),
+        **kernel_values(library),
         "most_passes": most_passes([library]),
         "arrays": f"extern const {library.name}_kernel {library.name}_kernels[];",
         **_call_values(library, element),
@@ -194,25 +184,32 @@ def most_passes(libraries: Iterable[Library]) -> str:
     return str(max(len(kernel.passes) for each in libraries for kernel in each.kernels))
 
 
+def kernel_values(library: Library, types: str = "", prefix: str = "") -> dict[str, str]:
+    """Return the values for the kernels' sources and launches; see `geometry`."""
+    sources = {f"source_{number}": kernel.source for number, kernel in enumerate(library.kernels)}
+    arrays = [source_array(source, name) for name, source in sources.items()]
+    named = zip(library.kernels, arrays, strict=True)
+    return {
+        "sources": "\n".join(f"/* {kernel.name} */\n{array}" for kernel, array in named),
+        "geometry": geometry(library, sources, types, prefix),
+    }
+
+
 def geometry(
-    library: Library,
-    names: Sequence[str],
-    sources: Sequence[str],
-    types: str = "",
-    prefix: str = "",
+    library: Library, sources: Mapping[str, str], types: str = "", prefix: str = ""
 ) -> str:
     """Return the definitions of all passes and launches, then of the array of all kernels.
 
     Args:
         library: the export.
-        names: of each kernel's array of literals.
-        sources: the contents of these.
+        sources: of the kernels, by the names of their arrays of literals.
         types: the prefix of the types' names (default: the library's name).
         prefix: that of the array's name (default: the library's name).
     """
     name = types or library.name
     parts, entries = [], []
-    for number, (kernel, source) in enumerate(zip(library.kernels, names, strict=True)):
+    arrays = zip(library.kernels, sources.items(), strict=True)
+    for number, (kernel, (array, source)) in enumerate(arrays):
         passes = [
             f"    {{{literal(each.entry)}, {_braced(each.work_group)}}}," for each in kernel.passes
         ]
@@ -225,17 +222,17 @@ def geometry(
             "",
         ]
         entries.append(
-            f"    {{{source}, sizeof {source} / sizeof {source}[0],\n"
+            f"    {{{array}, sizeof {array} / sizeof {array}[0],\n"
             f"     {literal(exported_options(kernel.build_options))},\n"
             f"     passes_{number}, {len(passes)}, {int(bool(kernel.scratch))}, "
-            f"{int(kernel.counters)}, {int(needs_two_steps(sources[number]))}, compute_{number}}},"
+            f"{int(kernel.counters)}, {int(needs_two_steps(source))}, compute_{number}}},"
         )
-    array = f"const {name}_kernel {prefix or library.name}_kernels[] = {{"
-    return "\n".join((*parts, array, *entries, "};"))
+    head = f"const {name}_kernel {prefix or library.name}_kernels[] = {{"
+    return "\n".join((*parts, head, *entries, "};"))
 
 
 def _computed(geometry: Geometry) -> Iterator[str]:
-    """Return the statements that compute a launch."""
+    """Yield the statements that compute a launch."""
     names = {index: f"of->{extent}" for index, extent in EXTENT_NAMES.items()}
     for place, sizes in enumerate(geometry.global_sizes):
         for dimension, size in enumerate(sizes):
@@ -261,7 +258,7 @@ def _arguments(library: Library) -> dict[str, str]:
         Kind.COUNTERS: "{{sizeof(cl_mem), memories[zeroed]}}",
     }
     computed, listed = [], []
-    for each in arguments(library.selector.contraction.canonical(), True, True):
+    for each in arguments(library.selector.contraction.canonical(), scratch=True, counters=True):
         if each.value is not None:
             kind = f"cl_{each.kind.value}"
             value = GEOMETRY_DIALECT.text(each.value, names)
@@ -328,9 +325,19 @@ def _checks(library: Library, names: list[str]) -> list[str]:
     tests |= epilogue.checks(names)
     tests["queue"] = "queue == NULL"
     tests["kernel"] = f"kernel < -1 || kernel >= {library.name}_num_kernels()"
+    return refusals(tests, [*names, "kernel"])
+
+
+def refusals(tests: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    """Return the statements that return the place of a wrong argument, in their order.
+
+    Args:
+        tests: the conditions under which an argument is wrong, by name.
+        names: of all arguments.
+    """
     return [
         f"    if ({tests[name]})\n        return -{place};"
-        for place, name in enumerate([*names, "kernel"], start=1)
+        for place, name in enumerate(names, start=1)
         if name in tests
     ]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from mltune.export.c.c_writer import TEMPLATES
-from mltune.export.c.set_writer import set_files, set_statement, set_values
+from mltune.export.c.set_writer import set_files, set_values
 from mltune.export.files import write_files
 from mltune.export.library_set import LibrarySet
-from mltune.export.plain import plain_paragraphs
 from mltune.export.template import fill
 
 _CLBLAST = TEMPLATES / "clblast"
@@ -27,7 +26,6 @@ class ClblastWriter:
         texts = set_files(libraries)
         del texts["example.c"]
         values = set_values(libraries)
-        values["statement"] = plain_paragraphs(set_statement(libraries))
         for name in ("README.md", "clblast.cpp", "Makefile", "CMakeLists.txt"):
             texts[name] = fill(_CLBLAST / f"{name}.in", values)
         return write_files(out, texts)

@@ -13,10 +13,10 @@ from mltune.export.c.c_writer import (
     OVERLAP,
     TEMPLATES,
     build_values,
-    geometry,
+    kernel_values,
     most_passes,
+    refusals,
     shared_values,
-    source_array,
 )
 from mltune.export.c.element import ELEMENTS
 from mltune.export.c.text import comment, literal
@@ -65,9 +65,6 @@ def set_files(libraries: LibrarySet) -> dict[str, str]:
         "CMakeLists.txt": "CMakeLists.txt.in",
     }
     texts = {file: fill(_SET / template, values) for file, template in files.items()}
-    texts["README.md"] = fill(
-        _SET / "README.md.in", values | {"statement": plain_paragraphs(set_statement(libraries))}
-    )
     texts[f"{name}_kernels.h"] = fill(TEMPLATES / "kernels.h.in", values)
     for library in libraries.libraries:
         file = libraries.file(library)
@@ -100,6 +97,7 @@ def set_values(libraries: LibrarySet) -> dict[str, str]:
         "library": name,
         "guard": name.upper(),
         "statement": comment(set_statement(libraries)),
+        "paragraphs": plain_paragraphs(set_statement(libraries)),
         **build_values(libraries.libraries[0], sources, types=name),
         **shared_values(name),
         "most_passes": most_passes(libraries.libraries),
@@ -143,7 +141,7 @@ def general_arguments() -> list[tuple[str, str]]:
 
 
 def _functions(name: str) -> Iterator[tuple[str, str]]:
-    """Return head and body of each precision's functions, for one product and for a batch."""
+    """Yield head and body of each precision's functions, for one product and for a batch."""
     general = [argument for _, argument in general_arguments()]
     for precision in Precision:
         factor = ELEMENTS[precision].factor
@@ -188,11 +186,7 @@ def _checks(names: Sequence[str]) -> list[str]:
         **{f"stride_{x}": f"stride_{x} < 0" for x in "abc"},
         "queue": "queue == NULL",
     }
-    return [
-        f"    if ({tests[name]})\n        return -{place};"
-        for place, name in enumerate(names, start=1)
-        if name in tests
-    ]
+    return refusals(tests, names)
 
 
 def _row(libraries: LibrarySet, library: Library) -> str:
@@ -212,7 +206,6 @@ def _type_values(libraries: LibrarySet, library: Library) -> dict[str, str]:
     """Return the values for the templates of one problem type."""
     selector = library.selector
     cache, answer = selection.cache(selector, libraries.name)
-    arrays = [f"source_{number}" for number in range(len(library.kernels))]
     return {
         "name": libraries.name,
         "library": libraries.prefix(library),
@@ -223,17 +216,7 @@ def _type_values(libraries: LibrarySet, library: Library) -> dict[str, str]:
         "likely": selection.likely(selector, libraries.prefix(library), libraries.name),
         "cache": cache,
         "answer": answer,
-        "sources": "\n".join(
-            f"/* {kernel.name} */\n{source_array(kernel.source, array)}"
-            for kernel, array in zip(library.kernels, arrays, strict=True)
-        ),
-        "geometry": geometry(
-            library,
-            arrays,
-            [kernel.source for kernel in library.kernels],
-            libraries.name,
-            libraries.prefix(library),
-        ),
+        **kernel_values(library, libraries.name, libraries.prefix(library)),
     }
 
 

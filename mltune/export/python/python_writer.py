@@ -191,12 +191,12 @@ def _integers(library: Library) -> str:
 
 def _common(library: Library) -> tuple[Argument, ...]:
     """Return the arguments that all kernels take."""
-    return arguments(library.selector.contraction.canonical(), False, False)
+    return arguments(library.selector.contraction.canonical(), scratch=False, counters=False)
 
 
 def _kernel(kernel: Kernel) -> str:
-    options = "".join(f"{literal(option)}, " for option in kernel.build_options).rstrip()
-    options = options if len(kernel.build_options) == 1 else options.rstrip(",")
+    options = ", ".join(map(literal, kernel.build_options))
+    options += "," * (len(kernel.build_options) == 1)
     memories = [
         literal(each.word)
         for each in kernel.arguments
@@ -236,12 +236,12 @@ def _text(node: Node) -> str:
 
 
 def _tuple(name: str, items: list[str]) -> list[str]:
-    """Yield the lines of a keyword argument, none for an empty tuple."""
+    """Return the lines of a keyword argument, none for an empty tuple."""
     return _items("        ", f"{name}=", items) if items else []
 
 
 def _items(pad: str, head: str, items: list[str]) -> list[str]:
-    """Yield the lines of a tuple."""
+    """Return the lines of a tuple."""
     in_one = f"{pad}{head}({', '.join(items)},),"
     if len(items) == 1 and len(in_one) <= _LINE:
         return [in_one]

@@ -195,7 +195,7 @@ def _work_within(pad: int, limit: int) -> str:
 
 
 def _by_time(selector: Selector) -> Iterator[str]:
-    """Return the code for the kernel with the least time, for sizes whose times C can compute."""
+    """Yield the code for the kernel with the least time, for sizes whose times C can compute."""
     planned = plan(selector.formulas)
     pad, limit = padding(selector.formulas), work_limit(selector.formulas)
     yield "    if usual or ("

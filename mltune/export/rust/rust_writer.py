@@ -93,7 +93,7 @@ def _values(library: Library) -> dict[str, object]:
         "paragraphs": plain_paragraphs(statement(library)),
         "literal": literal,
         "exported_options": exported_options,
-        "arguments": arguments(contraction.canonical(), True, True),
+        "arguments": arguments(contraction.canonical(), scratch=True, counters=True),
         "text": partial(SATURATING.text, names=EXTENT_NAMES | layout_names("{0}.{1}")),
         "most": MOST_EXTENT,
         "padding": padding(formulas) if formulas else 0,
