@@ -21,7 +21,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from mltune.errors import UsageError
 from mltune.one_thread import one_thread
-from mltune.search.candidates import CandidateSource
+from mltune.search.candidates import Candidates, CandidateSource
 from mltune.search.encoding import Encoding, Matrix, Matrix32
 from mltune.search.expectation import View
 from mltune.search.expected_gain import ExpectedGain
@@ -147,7 +147,7 @@ class GuidedSampler(ConfigSampler):
         """Return the sizes with most of a config's expected gain."""
         with self._taking_turns:
             self._read(study)
-            return self._worthwhile(config, self._forecast())
+            return self.plan(config)
 
     def expected_gain(self, study: Study, trials: int) -> ExpectedGain | None:
         """Return the expected gain of a number of trials; None in the starting phase."""
@@ -312,7 +312,7 @@ class GuidedSampler(ConfigSampler):
     def _most_promising(self, forecast: Forecast) -> Config | None:
         gains = self._choosing_gains(forecast)
         anywhere = forecast.candidates.anywhere
-        looks_afar = (len(self._answers) + len(self._asked)) % _LOOK_AFAR == 0
+        looks_afar = self.tried % _LOOK_AFAR == 0
         if not looks_afar and gains[anywhere:].max(initial=-1) >= 0:
             gains[:anywhere] = -1
         chosen = int(np.argmax(gains))
@@ -325,19 +325,19 @@ class GuidedSampler(ConfigSampler):
         """
         if self._incumbents.count > 1:
             return self._library_gains(forecast)
-        free = self._free(forecast)
+        free = self._free(forecast.candidates)
         gains: Matrix32 = forecast.gains_within_reach(free)[0]
         gains[~free] = -1
         return gains
 
-    def _free(self, forecast: Forecast) -> NDArray[np.bool_]:
+    def _free(self, candidates: Candidates) -> NDArray[np.bool_]:
         """Mark the candidates that were not visited."""
-        return forecast.candidates.others((*self._answers, *self._asked))
+        return candidates.others((*self._answers, *self._asked))
 
     def _library_gains(self, forecast: Forecast) -> Matrix32:
         """Return the library's expected gain by each candidate; -1 for visited ones."""
         gains = self._incumbents.shares.astype(np.float32) @ forecast.gains
-        gains[~self._free(forecast)] = -1
+        gains[~self._free(forecast.candidates)] = -1
         return gains
 
     def _worthwhile(self, config: Config, forecast: Forecast | None) -> tuple[int, ...]:
@@ -372,7 +372,7 @@ class GuidedSampler(ConfigSampler):
         if self._source is None or not self._worked:
             return []
         found = self._source.around(best_first(self._answers, self._incumbents))
-        free = found.others((*self._answers, *self._asked))
+        free = self._free(found)
         free[: found.anywhere] = False
         return [found[number] for number in np.flatnonzero(free).tolist()]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
 from pathlib import PurePath
 
 import numpy as np
@@ -27,7 +26,7 @@ from mltune.search.surrogate import THRIFTY
 from mltune.search.tile_quantization import TileQuantization
 from mltune.search.transfer import Transfer
 from mltune.space.config import Config
-from mltune.space.union import Member, UnionSpace
+from mltune.space.union import Member, UnionSpace, in_turns
 
 _STARTS = 3
 """Trials of each space before its model is used: the default, then configs close to the best."""
@@ -277,9 +276,7 @@ def leaders_of(space: UnionSpace, priors: Sequence[Recording]) -> tuple[Config, 
             found.append(own)
     if not found:
         return ()
-    turns = chain.from_iterable(zip_longest(*found[1:]))
-    known = dict.fromkeys([*found[0], *(config for config in turns if config is not None)])
-    return tuple(known)[:_MOST_LEADERS]
+    return tuple(dict.fromkeys([*found[0], *in_turns(found[1:])]))[:_MOST_LEADERS]
 
 
 def transfers_of(

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import random
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 from mltune.space.config import Config
 from mltune.space.config_space import ConfigSpace, FlatSpace
 from mltune.space.union import UnionSpace, members_of
 
 
-class Unvisited(Protocol):
-    """Draws every config of a space once."""
+class Unvisited(ABC):
+    """Draws every config of a space once.
 
-    def __contains__(self, config: Config) -> bool: ...
+    Args:
+        seed: decides the order.
+    """
+
+    def __init__(self, space: ConfigSpace, seed: int) -> None:
+        self._space = space
+        self._random = random.Random(seed)
+        self._visited: set[Config] = set()
+
+    def __contains__(self, config: Config) -> bool:
+        """Whether a config is in the space and not visited."""
+        return config not in self._visited and config in self._space
 
     def visit(self, config: Config) -> None:
         """Mark a config as visited."""
-        ...
+        self._visited.add(config)
 
+    @abstractmethod
     def draw(self) -> Config | None:
         """Return a config that was not visited, now visited; None when there is none left."""
-        ...
 
 
 def unvisited_of(space: ConfigSpace, seed: int) -> Unvisited:
@@ -32,58 +43,42 @@ def unvisited_of(space: ConfigSpace, seed: int) -> Unvisited:
     return UnvisitedConfigs(flat, seed)
 
 
-class UnvisitedConfigs:
-    """Draws every config once, as if from a shuffled list, and records which were visited.
+class UnvisitedConfigs(Unvisited):
+    """Draws every config as if from a shuffled list.
 
     The list is never made: a Fisher-Yates shuffle stores only the entries that it has moved.
-
-    Args:
-        seed: decides the order.
     """
 
     def __init__(self, space: FlatSpace, seed: int) -> None:
-        self._space = space
-        self._random = random.Random(seed)
+        super().__init__(space, seed)
+        self._flat = space
         self._moved: dict[int, int] = {}
         self._drawn = 0
-        self._visited: set[Config] = set()
-
-    def __contains__(self, config: Config) -> bool:
-        """Whether a config is in the space and not visited."""
-        return config not in self._visited and config in self._space
-
-    def visit(self, config: Config) -> None:
-        """Mark a config as visited."""
-        self._visited.add(config)
 
     def draw(self) -> Config | None:
         """Return a config that was not visited, now visited; None when there is none left."""
-        while self._drawn < self._space.size:
-            chosen = self._random.randrange(self._drawn, self._space.size)
+        while self._drawn < self._flat.size:
+            chosen = self._random.randrange(self._drawn, self._flat.size)
             index = self._moved.pop(chosen, chosen)
             if chosen != self._drawn:
                 self._moved[chosen] = self._moved.pop(self._drawn, self._drawn)
             self._drawn += 1
-            config = self._space.at(index)
+            config = self._flat.at(index)
             if config not in self._visited:
                 self._visited.add(config)
                 return config
         return None
 
 
-class UnvisitedOfUnion:
+class UnvisitedOfUnion(Unvisited):
     """Draws the family first, then a space of that family, then a config, each time uniformly.
 
     So a family with few configs is drawn as often as one with many, until it is used up. Visited
     configs take their turns, too, so that a resumed search draws what it would have drawn.
-
-    Args:
-        seed: decides the order.
     """
 
     def __init__(self, space: UnionSpace, seed: int) -> None:
-        self._space = space
-        self._random = random.Random(seed)
+        super().__init__(space, seed)
         self._members = {
             family: [
                 UnvisitedConfigs(member, self._random.randrange(2**32))
@@ -91,15 +86,6 @@ class UnvisitedOfUnion:
             ]
             for family in space.families
         }
-        self._visited: set[Config] = set()
-
-    def __contains__(self, config: Config) -> bool:
-        """Whether a config is in the space and not visited."""
-        return config not in self._visited and config in self._space
-
-    def visit(self, config: Config) -> None:
-        """Mark a config as visited."""
-        self._visited.add(config)
 
     def draw(self) -> Config | None:
         """Return a config that was not visited, now visited; None when there is none left."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -79,12 +80,8 @@ class FeasiblePoints:
                 for number, following in layer.edges_of(state)
             ]
             # A stable sort by distance alone keeps ties in the space's order.
-            beam = sorted(longer, key=_distance)[:count]
+            beam = sorted(longer, key=itemgetter(0))[:count]
         return tuple(point for _, _, point in beam)
-
-
-def _distance(entry: tuple[int, int, Point]) -> int:
-    return entry[0]
 
 
 def _layers(

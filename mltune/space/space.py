@@ -101,7 +101,7 @@ class Space:
         values = dict(config.items())
         if not all(values[name] in allowed for name, allowed in self._allowed.items()):
             return False
-        row = self._row(values)
+        row = tuple([values[parameter.name] for parameter in self.parameters])
         return all(holds(row) for holds in self._rules)
 
     def allowed(self, ranks: Ranks) -> NDArray[np.bool_]:
@@ -176,10 +176,6 @@ class Space:
         check_default(self.parameters, values, f"space '{self.name}'")
         config = Config.of(wanted)
         return config if config in self else self.near(wanted, _NEAR_DEFAULT)[0]
-
-    def _row(self, config: Mapping[str, Value]) -> tuple[Value, ...]:
-        values = dict(config.items())
-        return tuple([values[parameter.name] for parameter in self.parameters])
 
     def _config(self, point: tuple[Value, ...]) -> Config:
         return Config(tuple([(name, point[slot]) for name, slot in self._sorted_slots]))

@@ -98,10 +98,10 @@ class UnionSpace:
     def sample(self, rng: np.random.Generator, count: int) -> tuple[Config, ...]:
         """Draw distinct configs, equally many of each family, and of its members likewise."""
         drawn = [
-            _in_turns([member.sample(rng, count) for member in self.of_family(family)])
+            in_turns([member.sample(rng, count) for member in self.of_family(family)])
             for family in self.families
         ]
-        return tuple(_in_turns(drawn)[:count])
+        return tuple(in_turns(drawn)[:count])
 
     def near(self, values: Mapping[str, Value], count: int) -> tuple[Config, ...]:
         """Return configs close to some values of a member's parameters, in that member.
@@ -136,7 +136,7 @@ def _together(name: str, members: Sequence[Member]) -> tuple[Parameter, ...]:
     )
 
 
-def _in_turns(lists: Sequence[Sequence[Config]]) -> list[Config]:
+def in_turns(lists: Sequence[Sequence[Config]]) -> list[Config]:
     """Return the first item of each list, then the second of each, and so on; each config once."""
     turns = chain.from_iterable(zip_longest(*lists))
     return list(dict.fromkeys(config for config in turns if config is not None))
