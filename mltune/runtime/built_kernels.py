@@ -241,12 +241,6 @@ class BuiltKernels:
         return (queue.context.int_ptr, queue.device.int_ptr, number) in self._built
 
 
-_Start = Callable[
-    [cl.Kernel, cl.CommandQueue, _Extent, _Extent, Sequence[cl.Event]], list[cl.Event]
-]
-"""Launches a kernel after some events, and returns its event; none if unwatched."""
-
-
 def _launched(
     kernel: cl.Kernel,
     queue: cl.CommandQueue,

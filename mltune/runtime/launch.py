@@ -213,10 +213,7 @@ class Launcher:
         arrays = [
             PlacedArray(*described(each, self._memory(name, each))) for name, each in given.items()
         ]
-        sizes, layout = self.sizes(*arrays), self._layout(*arrays)
-        if layout == self._type:
-            return sizes.m, sizes.n, sizes.k, sizes.batch
-        return sizes.n, sizes.m, sizes.k, sizes.batch  # the kernel computes the transpose
+        return self._asked(self.sizes(*arrays), self._layout(*arrays))
 
     def sizes(self, a: Any, b: Any, c: Any = None) -> Sizes:
         """Check the types and shapes of arrays, also numpy's, and return the sizes.
@@ -323,9 +320,8 @@ class Launcher:
         if bias is not None:
             self._check_bias(bias, sizes)
             self._check_read("bias", bias, c, distances[2])
-        number = self._choose(sizes, layout) if kernel is None else kernel
-        operands = {"c": (c, layout.orders[2]), "a": (a, layout.orders[0])}
-        operands["b"] = (b, layout.orders[1])
+        number = self._select(*self._asked(sizes, layout)) if kernel is None else kernel
+        operands = dict(zip("abc", zip((a, b, c), layout.orders, strict=True), strict=True))
         rows, columns = sizes.m, sizes.n
         swaps = layout.orders[2] == "C"  # a row-major C is a column-major C^T
         if swaps:
@@ -351,11 +347,11 @@ class Launcher:
             number, swaps, chosen.integers(**values), launches, scratch_bytes, counter_bytes
         )
 
-    def _choose(self, sizes: Sizes, layout: GemmType) -> int:
+    def _asked(self, sizes: Sizes, layout: GemmType) -> tuple[int, int, int, int]:
+        """Return what `select` is called with."""
         if layout == self._type:
-            return self._select(sizes.m, sizes.n, sizes.k, sizes.batch)
-        # The kernel computes the transpose, an n x m matrix.
-        return self._select(sizes.n, sizes.m, sizes.k, sizes.batch)
+            return sizes.m, sizes.n, sizes.k, sizes.batch
+        return sizes.n, sizes.m, sizes.k, sizes.batch  # the kernel computes the transpose
 
     def _check_bias(self, bias: PlacedArray, sizes: Sizes) -> None:
         wanted = sizes.m if self._type.bias == "m" else sizes.n
