@@ -88,12 +88,17 @@ def refuse_without_folder(path: Path, where: str) -> None:
         raise UsageError(f"{where}: there is no folder {path.parent}")
 
 
-def refuse_unwritable(path: Path) -> None:
+def refuse_unwritable(path: Path, where: str = "") -> None:
     """Refuse a file that `write_atomically` could not write, before the work for it begins.
 
+    Args:
+        path: of the file.
+        where: names it in the message about its folder (default: the path).
+
     Raises:
-        UsageError: when its folder is not writable, or it is a folder.
+        UsageError: when there is no such folder, or that is not writable, or it is a folder.
     """
+    refuse_without_folder(path, where or str(path))
     if path.is_dir():
         raise file_error(path, "write", OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
     place = path if _is_device(path) else path.resolve().parent

@@ -19,7 +19,7 @@ from mltune.bench.opencl_queues import Queues
 from mltune.bench.tuned import Tuned
 from mltune.device import DeviceEntry, choose
 from mltune.errors import UsageError
-from mltune.files import refuse_unwritable, refuse_without_folder, write_atomically
+from mltune.files import refuse_unwritable, write_atomically
 from mltune.problem import Contraction, Problem, parse_problem_type, problem_of_size
 from mltune.problem.gemm import problem_type_name
 from mltune.problem.sizes import parse_sizes
@@ -203,8 +203,7 @@ def _check(options: BenchOptions) -> None:
     if options.figure is not None:
         if options.figure.suffix != ".svg":
             raise UsageError(f"figure: must be an .svg file, got '{options.figure}'")
-        refuse_without_folder(options.figure, f"figure: {options.figure}")
-        refuse_unwritable(options.figure)
+        refuse_unwritable(options.figure, f"figure: {options.figure}")
 
 
 def _figure(result: BenchResult) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mltune.errors import DeviceGoneError, DiskFullError, UsageError
-from mltune.files import refuse_unwritable, refuse_without_folder, write_atomically
+from mltune.files import refuse_unwritable, write_atomically
 from mltune.kernel.handwritten import Description
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.kernel.handwritten.read import read_files, to_text
@@ -151,8 +151,7 @@ def sweep(options: SweepOptions, show: Show) -> SweepResult:
     """
     started = time.monotonic()
     if options.figure is not None:  # now, as a sweep may take hours
-        refuse_without_folder(options.figure, f"figure: {options.figure}")
-        refuse_unwritable(options.figure)
+        refuse_unwritable(options.figure, f"figure: {options.figure}")
     run, runner = _resume(options) if options.resume else _begin(options)
     stopped, code = "", 0
     with run:

@@ -16,7 +16,7 @@ from typing import Any
 
 from mltune.counted import counted
 from mltune.errors import MltuneError, UsageError
-from mltune.files import file_error, refuse_unwritable, refuse_without_folder, write_atomically
+from mltune.files import file_error, refuse_unwritable, write_atomically
 from mltune.problem import problem_type_name
 from mltune.problem.call_file import calls_text
 from mltune.problem.calls import Calls
@@ -149,7 +149,6 @@ def trace(options: TraceOptions) -> TraceResult:
     """
     if not options.program:
         raise UsageError("trace: needs a program: mltune trace -- PROGRAM ARGUMENTS")
-    refuse_without_folder(options.output, str(options.output))
     refuse_unwritable(options.output)  # now, as the program may run for hours
     library = build_library()
     with tempfile.TemporaryDirectory(prefix="mltune-trace-") as folder:
