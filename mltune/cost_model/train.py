@@ -135,7 +135,7 @@ def _read(
     for row in rows:
         if row.median is not None:
             by_problem.setdefault(row.problem, []).append(row)
-    by_problem = {problem: by_problem[problem] for problem in sorted(by_problem, key=_size)}
+    by_problem = dict(sorted(by_problem.items(), key=lambda item: item[0].size))
     if not by_problem:
         failed = none_of(len(rows), "measurement", "has", "succeeded")
         raise NoCorrectConfigError(f"cost model: {failed}")
@@ -148,10 +148,6 @@ def _read(
     labels = np.unique([problem.label for problem in by_problem], return_inverse=True)[1]
     sizes = np.repeat(labels, counts)
     return _Data(encoder.names(device), features, seconds, groups, sizes), list(by_problem)
-
-
-def _size(problem: Problem) -> tuple[int, ...]:
-    return problem.size
 
 
 def _pool(data: _Data) -> tuple[Estimate, _Pool]:

@@ -170,10 +170,8 @@ class Questions:
         used = np.unique(self.feature[self.feature >= 0])
         asked = ranks.take(used, axis=1)
         inside = self.inside(ranks)
+        # By size, the answer of the largest subtree on its way whose splits were chosen anew.
         current = np.empty(len(ranks), dtype=np.intp)
-        """For each size, the answer of the largest subtree on its way whose splits were chosen
-        anew.
-        """
         for leaf in np.flatnonzero(self.feature < 0).tolist():
             current[inside[leaf]] = answers[leaf]
         for node in np.flatnonzero(self.feature >= 0)[::-1].tolist():

@@ -86,7 +86,7 @@ class LeafLoss:
     @property
     def text(self) -> str:
         """Return one line for a comment."""
-        parts = [f"{self.sizes} {'size' if self.sizes == 1 else 'sizes'} measured"]
+        parts = [f"{counted(self.sizes, 'size')} measured"]
         if self.geomean is None or self.worst is None:
             parts = ["no size measured"]
         elif self.sizes == 1:
@@ -277,39 +277,7 @@ class Selector:
         return f"<Selector {name}, {counted(len(self.portfolio), 'kernel')}>"
 
     def __post_init__(self) -> None:
-        if not self.portfolio:
-            raise UsageError("selector: the portfolio is empty")
-        _refuse_twice("kernel", [kernel.name for kernel in self.portfolio])
-        _refuse_twice("exact size", [size for size, _ in self.exact])
-        _refuse_twice("condition", [name for name, _ in self.conditions])
-        if (deepest := depth(self.tree)) > MAX_DEPTH:
-            raise UsageError(
-                f"selector: the tree asks {deepest} questions on a path, at most {MAX_DEPTH}"
-            )
-        for index in (*leaves(self.tree), *(number for _, number in self.exact)):
-            if not 0 <= index < len(self.portfolio):
-                raise UsageError(
-                    f"selector: kernel number {index} is not in the portfolio of "
-                    f"{len(self.portfolio)}"
-                )
-        mapped = {number for _, number in self.exact}
-        rest = set(range(len(self.formulas), len(self.portfolio)))
-        if self.formulas and (len(self.formulas) > len(self.portfolio) or not rest <= mapped):
-            raise UsageError(
-                f"selector: {len(self.formulas)} formulas for {len(self.portfolio)} kernels"
-            )
-        if self.teacher and (self.formulas or len(self.teacher) > len(self.portfolio)):
-            raise UsageError(
-                f"selector: {len(self.teacher)} formulas of a teacher for {len(self.portfolio)} "
-                f"kernels and {len(self.formulas)} formulas"
-            )
-        compared = [leaf.kernels for leaf in ends(self.tree) if leaf.rival is not None]
-        for pair in compared:
-            if max(pair) >= len(self.teacher) or pair[0] == pair[1]:
-                raise UsageError(
-                    f"selector: a leaf compares kernels {pair[0]} and {pair[1]} by "
-                    f"{len(self.teacher)} formulas of a teacher"
-                )
+        self._check()
         # To make an object takes as long as to find an exact size.
         exact, by_tree = (
             tuple(Choice(kernel, number, reason) for number, kernel in enumerate(self.portfolio))
@@ -348,6 +316,41 @@ class Selector:
         where formulas do not answer.
         """
         return self._expected.likely(m, n, k, batch)
+
+    def _check(self) -> None:
+        if not self.portfolio:
+            raise UsageError("selector: the portfolio is empty")
+        _refuse_twice("kernel", [kernel.name for kernel in self.portfolio])
+        _refuse_twice("exact size", [size for size, _ in self.exact])
+        _refuse_twice("condition", [name for name, _ in self.conditions])
+        if (deepest := depth(self.tree)) > MAX_DEPTH:
+            raise UsageError(
+                f"selector: the tree asks {deepest} questions on a path, at most {MAX_DEPTH}"
+            )
+        for index in (*leaves(self.tree), *(number for _, number in self.exact)):
+            if not 0 <= index < len(self.portfolio):
+                raise UsageError(
+                    f"selector: kernel number {index} is not in the portfolio of "
+                    f"{len(self.portfolio)}"
+                )
+        mapped = {number for _, number in self.exact}
+        rest = set(range(len(self.formulas), len(self.portfolio)))
+        if self.formulas and (len(self.formulas) > len(self.portfolio) or not rest <= mapped):
+            raise UsageError(
+                f"selector: {len(self.formulas)} formulas for {len(self.portfolio)} kernels"
+            )
+        if self.teacher and (self.formulas or len(self.teacher) > len(self.portfolio)):
+            raise UsageError(
+                f"selector: {len(self.teacher)} formulas of a teacher for {len(self.portfolio)} "
+                f"kernels and {len(self.formulas)} formulas"
+            )
+        compared = [leaf.kernels for leaf in ends(self.tree) if leaf.rival is not None]
+        for pair in compared:
+            if max(pair) >= len(self.teacher) or pair[0] == pair[1]:
+                raise UsageError(
+                    f"selector: a leaf compares kernels {pair[0]} and {pair[1]} by "
+                    f"{len(self.teacher)} formulas of a teacher"
+                )
 
 
 def _refuse_twice(what: str, names: Sequence[object]) -> None:
