@@ -62,7 +62,7 @@ def _shrunk(columns: Sequence[Column], widths: Sequence[int], room: int) -> list
 
 
 def _split(widths: Sequence[int], room: int | None) -> Iterator[list[int]]:
-    """Return the columns of each block."""
+    """Yield the columns of each block."""
     block = list(range(min(len(widths), 1)))
     for at in range(1, len(widths)):
         wider = _total([widths[each] for each in (*block, at)])

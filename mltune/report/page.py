@@ -178,7 +178,7 @@ def _counted(number: int, noun: str) -> tuple[str, str]:
 
 
 def _gains(content: Content) -> Iterator[tuple[str, str]]:
-    """Return the gain and the share of the peak, as geometric means over the sizes."""
+    """Yield the gain and the share of the peak, as geometric means over the sizes."""
     if (gain := content.gain) is not None:
         yield f"{gain.speed:.2f}", f"{gain.words}, {counted(gain.sizes, 'size')}"
     if (other := content.against) is not None:

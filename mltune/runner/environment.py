@@ -45,7 +45,7 @@ def _of_host(host: Host, device: DeviceInfo) -> Iterator[str]:
 
 
 def of_load(spent: Sequence[int]) -> Iterator[str]:
-    """Return advice about the cores' time.
+    """Yield advice about the cores' time.
 
     Args:
         spent: user, nice, system, idle, iowait, irq, softirq, steal, in any unit; or nothing.
@@ -79,7 +79,7 @@ def _ticks(root: Path) -> list[int]:
 
 
 def _of_gpu(device: DeviceInfo) -> Iterator[str]:
-    """Return advice from NVIDIA's library; none if it is not installed."""
+    """Yield advice from NVIDIA's library; none if it is not installed."""
     if "NVIDIA" not in device.vendor.upper():
         return
     try:

@@ -404,7 +404,7 @@ class Learner:
             self._save()
 
     def _read(self) -> Iterable[tuple[tuple[str, Size], int]]:
-        """Return what the file knows of the selector's kernels."""
+        """Yield what the file knows of the selector's kernels."""
         for row in self._rows():
             if (number := self._number_of(row)) is not None:
                 yield _key(row), number

@@ -39,7 +39,7 @@ def _exact(item: Item, count: int) -> Iterator[tuple[int, ...]]:
 
 
 def _range(item: Item, count: int) -> Iterator[tuple[int, ...]]:
-    """Return all combinations of the indices with own extents; tied indices follow them."""
+    """Yield all combinations of the indices with own extents; tied indices follow them."""
     own: dict[int, tuple[int, ...]] = {}
     tied: dict[int, tuple[int, str]] = {}
     for index, entry in enumerate(_entries(item, "Range", count)):

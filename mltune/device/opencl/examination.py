@@ -89,7 +89,7 @@ def with_answers(entry: DeviceEntry, answers: Answers) -> DeviceEntry:
 
 
 def _steps(info: DeviceInfo) -> Iterator[str]:
-    """Return the steps that test what a device claims."""
+    """Yield the steps that test what a device claims."""
     extensions = info.opencl.extensions if info.opencl else ()
     yield from ("launch", "clock", "compiling", "group", "local")
     if info.fp64:

@@ -316,7 +316,7 @@ def _shown(text: str) -> str:
 
 
 def _times(execution: Execution) -> Iterable[int]:
-    """Return the delay, then the ends and starts of all passes from the first start on."""
+    """Yield the delay, then the ends and starts of all passes from the first start on."""
     yield round(execution.delay_seconds * 1e9)
     begin = execution.started_ns
     for number, each in enumerate(execution.passes):

@@ -18,7 +18,7 @@ _PLAIN = {
 
 
 def to_files(descriptions: Iterable[Description]) -> Iterator[tuple[str, str]]:
-    """Return names and texts of the files, which `read_files` reads back."""
+    """Yield names and texts of the files, which `read_files` reads back."""
     for description in descriptions:
         fields = description.to_json()
         source = fields.pop("source")
