@@ -82,8 +82,7 @@ class Transfer:
         Raises:
             UsageError: when it shares no parameter that varies, or has too few times.
         """
-        _shared(space.parameters, recording)
-        _check_count(points_for(space.parameters, recording), recording.where)
+        _usable(space.parameters, recording)
 
     @staticmethod
     def expected(views: Matrix) -> Matrix:
@@ -98,13 +97,7 @@ class Transfer:
         return np.concatenate((level, _SHARE_DEVIATION * views), axis=1)
 
 
-def _check_count(points: Sequence[Point], where: str) -> None:
-    count = sum(point.seconds is not None for point in points)
-    if count < _FEWEST_VALUES:
-        raise UsageError(f"{where}: has {count} times, a prior needs {_FEWEST_VALUES}")
-
-
-def points_for(parameters: Sequence[Parameter], recording: Recording) -> tuple[Point, ...]:
+def _points_for(parameters: Sequence[Parameter], recording: Recording) -> tuple[Point, ...]:
     """Return the points of a record that suit a space: those of its family, if it is known.
 
     A run of several spaces of a family has points with different parameters. Those count that have
@@ -122,13 +115,15 @@ def points_for(parameters: Sequence[Parameter], recording: Recording) -> tuple[P
     return tuple(point for point, names in zip(points, having, strict=True) if most <= names)
 
 
-def _shared(parameters: Sequence[Parameter], recording: Recording) -> list[Parameter]:
-    """Return the varying parameters that a record has.
+def _usable(
+    parameters: Sequence[Parameter], recording: Recording
+) -> tuple[tuple[Point, ...], list[Parameter]]:
+    """Return a record's points for a space, and the varying parameters that they have.
 
     Raises:
-        UsageError: when there is none.
+        UsageError: when there is no such parameter, or there are too few times.
     """
-    points = points_for(parameters, recording)
+    points = _points_for(parameters, recording)
     known = set(points[0].config) if points else set()
     shared = [one for one in parameters if one.name in known and len(one.values) > 1]
     if not shared:
@@ -136,22 +131,23 @@ def _shared(parameters: Sequence[Parameter], recording: Recording) -> list[Param
             f"{recording.where}: shares no parameter with the space "
             f"(it varies: {', '.join(one.name for one in parameters)})"
         )
-    return shared
+    count = sum(point.seconds is not None for point in points)
+    if count < _FEWEST_VALUES:
+        raise UsageError(f"{recording.where}: has {count} times, a prior needs {_FEWEST_VALUES}")
+    return points, shared
 
 
 class _Prior:
     """One record's forest."""
 
     def __init__(self, parameters: Sequence[Parameter], recording: Recording, seed: int) -> None:
-        points = points_for(parameters, recording)
-        self._shared = _shared(parameters, recording)
+        points, self._shared = _usable(parameters, recording)
         if len(points) > _MOST_POINTS:
             chosen = np.random.default_rng(seed).choice(len(points), _MOST_POINTS, replace=False)
             points = tuple(points[number] for number in np.sort(chosen))
         answers = np.array(
             [math.inf if one.seconds is None else math.log(one.seconds) for one in points]
         )
-        _check_count(points, recording.where)
         self.scale = Scale.of(answers)
         self.reach = self.scale.cap - self.scale.best
         self._points, self._answers, self._seed = points, answers, seed
