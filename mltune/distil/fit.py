@@ -142,12 +142,7 @@ def fit(
     feature_sets: tuple[tuple[str, ...], ...] = FEATURE_SETS,
 ) -> Fitted:
     """Choose a portfolio and fit a tree to it, of the shape that is best in cross-validation."""
-    shape, _ = best_shape(table, settings, feature_sets)
-    return fit_shape(table, settings, shape)
-
-
-def fit_shape(table: TimeTable, settings: Settings, shape: Shape) -> Fitted:
-    """Choose a portfolio and fit a tree of a shape to it."""
+    shape = best_shape(table, settings, feature_sets)
     portfolio = cover(table, tolerance=settings.tolerance, max_kernels=settings.max_kernels)
     return Fitted(portfolio, grow(table, portfolio, shape, settings.seed))
 
@@ -262,24 +257,18 @@ def _ranked(
     return values, np.stack(ranks, axis=1).astype(np.float32)
 
 
-@lru_cache(maxsize=KEPT)
 def best_shape(
-    table: TimeTable,
-    settings: Settings,
-    feature_sets: tuple[tuple[str, ...], ...],
-) -> tuple[Shape, float]:
+    table: TimeTable, settings: Settings, feature_sets: tuple[tuple[str, ...], ...]
+) -> Shape:
     """Return the shape with the least loss on held-out sizes, the smallest among equals.
 
-    Cached, as several rules need that of the same table.
-
-    Returns:
-        The shape and its loss, the sum of weight * log(chosen time / best time). The loss is
-        infinite if there are too few sizes to hold any out.
+    The loss is the sum of weight * log(chosen time / best time). If there are too few sizes to
+    hold any out, the largest shape is returned.
     """
     count = len(table.sizes)
     depths = sorted({min(depth, settings.max_depth) for depth in (*DEPTHS, settings.max_depth)})
     if count < PARTS:
-        return Shape(feature_sets[-1], depths[-1], 1), math.inf
+        return Shape(feature_sets[-1], depths[-1], 1)
     losses = {
         Shape(asked, depth, sizes): 0.0
         for asked, depth, sizes in product(feature_sets, depths, MIN_SIZES)
@@ -294,5 +283,4 @@ def best_shape(
             for depth, tree in trees.items():
                 loss = test.size_weights @ Fitted(portfolio, tree).losses(test)
                 losses[replace(shape, max_depth=depth)] += float(loss)
-    best = min(losses, key=lambda shape: round(losses[shape], 9))
-    return best, losses[best]
+    return min(losses, key=lambda shape: round(losses[shape], 9))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mltune.distil.fit import KEPT, PARTS, Fitted, Settings, folds
+from mltune.distil.fit import PARTS, Fitted, Settings, folds
 from mltune.distil.portfolio import cover
 from mltune.distil.table import EXPECTED_WEIGHT, TimeTable
 from mltune.kernel.name import Blocking, blocking_of
@@ -44,26 +43,16 @@ def fit_formulas(table: TimeTable, settings: Settings) -> Fitted:
     would overflow. If a kernel's name does not contain its macro tile, there are no formulas, and
     that kernel serves all sizes.
     """
-    fitted, _ = best_formulas(table, settings)
-    return fitted
-
-
-@lru_cache(maxsize=KEPT)
-def best_formulas(table: TimeTable, settings: Settings) -> tuple[Fitted, float]:
-    """Return what `fit_formulas` returns, and its loss on held-out sizes (see `best_shape`).
-
-    Cached, as several rules need that of the same table.
-    """
     most = sorted({min(count, settings.max_kernels) for count in (*KERNELS, settings.max_kernels)})
     if len(table.sizes) < PARTS:
-        return _of_most(table, settings, most[-1]), math.inf
+        return _of_most(table, settings, most[-1])
     losses = dict.fromkeys(most, 0.0)
     for train_rows, test_rows in folds(len(table.sizes), PARTS, settings.seed):
         train, test = table.take(train_rows), table.take(test_rows)
         for count in most:
             losses[count] += float(_of_most(train, settings, count).losses(test).sum())
     best = min(most, key=lambda count: round(losses[count], 9))
-    return _of_most(table, settings, best), losses[best]
+    return _of_most(table, settings, best)
 
 
 def _of_most(table: TimeTable, settings: Settings, max_kernels: int) -> Fitted:
