@@ -79,10 +79,12 @@ def test_no_time_within_the_limit_overflows(
     )  # fmt: skip
     both = [asked, formula(launch=1)]
     limit, pad = work_limit(both), padding(both)
-    *extents, batch = [2 ** data.draw(st.integers(0, 31)) for _ in range(3)]
-    left = limit // (math.prod(extent + pad for extent in extents) * batch) - pad
+    sizes = [2 ** data.draw(st.integers(0, 31)) for _ in range(3)]
+    while (left := limit // ((sizes[0] + pad) * (sizes[1] + pad) * sizes[2]) - pad) < 0:
+        assume(max(sizes) > 1)
+        sizes = [max(1, size // 2) for size in sizes]
+    *extents, batch = sizes
     m, n, k = data.draw(st.permutations([*extents, min(left, MOST_EXTENT)]))
-    assume(left >= 0)
 
     assert has_times(m, n, k, batch, pad=pad, limit=limit)
     assert asked.femtoseconds(m, n, k, batch) <= INT64_MAX
