@@ -21,7 +21,7 @@ from mltune.device import DeviceEntry, choose
 from mltune.errors import UsageError
 from mltune.files import refuse_unwritable, write_atomically
 from mltune.problem import Contraction, Problem, parse_problem_type, problem_of_size
-from mltune.problem.gemm import problem_type_name
+from mltune.problem.gemm import gemm_name, problem_type_name
 from mltune.problem.sizes import parse_sizes
 from mltune.runner.capacity import refuse_precisions, refuse_too_large
 from mltune.runtime import TunedGemm, load
@@ -227,8 +227,8 @@ def _contraction(options: BenchOptions, gemm: TunedGemm | None) -> Contraction:
                 f"problem: the selector is for {problem_type_name(contraction)}, "
                 f"got {options.problem}"
             )
-    if not contraction.is_gemm:
-        raise UsageError(f"problem: bench compares GEMMs, got {problem_type_name(contraction)}")
+    if gemm_name(contraction) is None:
+        raise UsageError(f"problem: bench compares BLAS's GEMMs, got {contraction.name}")
     return contraction
 
 

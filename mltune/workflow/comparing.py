@@ -17,7 +17,7 @@ from mltune.distil.table import entry_of
 from mltune.kernel.handwritten.family import NAME as HANDWRITTEN
 from mltune.machine import python_module
 from mltune.measurement import Measurement
-from mltune.problem import Problem
+from mltune.problem import Problem, gemm_name
 from mltune.run.run_info import RunInfo
 from mltune.selector import Leaf, PortfolioKernel, Selector
 from mltune.selector.json import write_selector
@@ -66,8 +66,8 @@ def compare_with_installed(
         seconds: after which no size begins.
         start_seconds: what it may take beyond that, as for a library that compiles its kernels.
     """
-    if not info.contraction.is_gemm or (info.alpha, info.beta) != (1.0, 0.0):
-        return Comparing(reason="bench compares GEMMs with alpha 1 and beta 0")
+    if gemm_name(info.contraction) is None or (info.alpha, info.beta) != (1.0, 0.0):
+        return Comparing(reason="bench compares BLAS's GEMMs with alpha 1 and beta 0")
     best = [row for row in best if row.family != HANDWRITTEN]
     if not best:
         return Comparing(reason="bench takes generated kernels only")

@@ -204,7 +204,8 @@ def test_beside_other_work_no_figure_stands_without_a_warning(
         (("--against", "mkl"), "against: unknown library 'mkl' (known: clblast, cublas, numpy)"),
         (("--figure", "x.png"), "figure: must be an .svg file, got 'x.png'"),
         (("--figure", "nosuch/x.svg"), "figure: nosuch/x.svg: there is no folder nosuch"),
-        (("--problem", "s:abc,cd->abd"), "problem: bench compares GEMMs"),
+        (("--problem", "s:abc,cd->abd"), "problem: bench compares BLAS's GEMMs"),
+        (("--problem", "Cij_AikC_Bkj_CB"), "problem: bench compares BLAS's GEMMs"),
         (("--against", "cublas", "--device", "{device}"), "bench: nothing to compare (cublas: "),
     ],
 )

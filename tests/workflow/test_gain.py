@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mltune.measurement import Measurement, Phase, Status
+from mltune.problem import parse_problem_type
 from mltune.run.run_info import RunInfo
 from mltune.runner.live import REFERENCE_SECONDS
 from mltune.runner.roofline import roofline_seconds
@@ -151,10 +152,13 @@ def test_absent_libraries_are_named_where_there_is_no_other() -> None:
 
 
 def test_what_bench_does_not_take_is_not_compared(info: RunInfo) -> None:
-    scaled = compare_with_installed(replace(info, alpha=2.0), BEST, "0:0", 1, 1)
+    conjugate = parse_problem_type("Cij_AikC_Bkj_CB")
+    others = (replace(info, alpha=2.0), replace(info, contraction=conjugate))
     written = [replace(row, family="handwritten") for row in BEST]
 
-    assert scaled.reason == "bench compares GEMMs with alpha 1 and beta 0"
+    for other in others:
+        found = compare_with_installed(other, BEST, "0:0", 1, 1)
+        assert found.reason == "bench compares BLAS's GEMMs with alpha 1 and beta 0"
     assert compare_with_installed(info, written, "0:0", 1, 1).reason
 
 
