@@ -98,7 +98,7 @@ class Library:
         return f"{activation.value}({result}{limits})"
 
     def refuse_beyond_blas(self, language: str) -> None:
-        """Refuse epilogues and compute types, for a language without them.
+        """Refuse what BLAS lacks, such as epilogues, for a language without it.
 
         Raises:
             UnsupportedError: when there is one.

@@ -171,7 +171,15 @@ class Contraction:
     @property
     def beyond_blas(self) -> str:
         """What BLAS's functions lack: `an epilogue`, `a compute type`; empty for nothing."""
-        return "an epilogue" if self.epilogue else "a compute type" if self.rounds else ""
+        if self.epilogue:
+            return "an epilogue"
+        if self.rounds:
+            return "a compute type"
+        first_a, first_b = self.index_assignments_a[0], self.index_assignments_b[0]
+        is_lacking = (
+            self.conjugate_a and (first_a in self.summation_indices) == self.swaps_operands
+        ) or (self.conjugate_b and (first_b in self.summation_indices) != self.swaps_operands)
+        return "a conjugate that is not transposed" if is_lacking else ""
 
     def in_blas(self) -> Contraction:
         """Return the same contraction without epilogue and compute type."""

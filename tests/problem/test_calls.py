@@ -95,6 +95,10 @@ def test_of_a_file_of_calls_only_the_named_problem_types_are_read(tmp_path: Path
             "problem,m,n,k\nsgemm_nn,8,8,8\nsgemm_nn_bias_m_relu,8,8,8\n",
             "calls.csv: line 3: sgemm_nn_bias_m_relu has an epilogue, which ",
         ),
+        (
+            "problem,m,n,k\nCij_AikC_Bkj_CB,8,8,8\n",
+            "calls.csv: line 2: Cij_AikC_Bkj_CB has a conjugate that is not transposed, which ",
+        ),
         ("problem,m,n,k\nCijk_Aijl_Blk_SB,8,8,8\n", "line 2: Cijk_Aijl_Blk_SB is no GEMM"),
         (
             "problem,m,n,k\nsgemm_nn,8,,8\n",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,17 @@ def test_conjugation_moves_with_its_operand() -> None:
 
     assert (of.conjugate_a, of.conjugate_b) == (True, False)
     assert (of.canonical().conjugate_a, of.canonical().conjugate_b) == (False, True)
+
+
+@pytest.mark.parametrize("order", ["column", "row"])
+@pytest.mark.parametrize("b", ["n", "t"])
+@pytest.mark.parametrize("a", ["n", "t"])
+def test_blas_conjugates_only_what_it_transposes(a: str, b: str, order: str) -> None:
+    plain = gemm(Precision.COMPLEX_SINGLE, a, b, order)
+
+    assert not plain.beyond_blas
+    assert bool(replace(plain, conjugate_a=True).beyond_blas) == (a == "n")
+    assert bool(replace(plain, conjugate_b=True).beyond_blas) == (b == "n")
 
 
 @pytest.mark.parametrize(
