@@ -142,7 +142,7 @@ def test_what_belongs_together_is_set_together(
 
 def test_the_values_of_a_space_include_those_of_all_completed_kernels() -> None:
     given: dict[str, tuple[Value, ...]] = {
-        "loop_unroll": (8, -1), "local_split_u": (1, 4), "depth_u": (-1, 8, 24),
+        "loop_unroll": (8, -1), "local_split_u": (1, 8), "depth_u": (-1, 8, 24),
         "thread_tile_0": (6, 3), "vector_width": (-1,), "prefetch_local_read": (-1,),
         "global_to_local": ("registers", "async"), "local_buffers": (1, 3), "stream_k": (0, 1),
         "persistent_kernel": (0, 2), "local_pad": (0, 2), "local_pad_b": (-1, 5),
