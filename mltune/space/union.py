@@ -7,7 +7,7 @@ a single space: `with_family` and `without_family` convert between the two forms
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, combinations, zip_longest
+from itertools import chain, zip_longest
 from typing import Protocol, cast
 
 import numpy as np
@@ -158,10 +158,18 @@ def _also_in(member: Member, earlier: Sequence[Member]) -> int:
     if not alike:
         return 0
     if isinstance(member, Space) and all(isinstance(other, Space) for other in alike):
-        spaces = [other for other in alike if isinstance(other, Space)]
-        return sum(
-            (-1) ** (count + 1) * member.common_size(chosen)
-            for count in range(1, len(spaces) + 1)
-            for chosen in combinations(spaces, count)
-        )
+        return _covered(member, (), [other for other in alike if isinstance(other, Space)])
     return sum(any(config in other for other in alike) for config in member)
+
+
+def _covered(space: Space, within: tuple[Space, ...], others: Sequence[Space]) -> int:
+    """Count the configs in a space and in all of `within` that others contain."""
+    most = space.common_size(within)
+    covered = 0
+    for number, other in enumerate(others):
+        common = space.common_size((*within, other))
+        if common == most:
+            return most
+        if common:
+            covered += common - _covered(space, (*within, other), others[:number])
+    return covered

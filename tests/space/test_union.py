@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -50,6 +51,23 @@ def test_a_config_of_two_members_counts_once() -> None:
     assert all(config in UNION for config in found)
     assert Config.of({"family": "a", "x": 5}) not in UNION
     assert Config.of({"x": 2}) not in UNION
+
+
+def test_many_members_that_are_equal_or_apart_are_counted_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[Space] = []
+    common_size = Space.common_size
+
+    def counting(space: Space, others: Iterable[Space]) -> int:
+        calls.append(space)
+        return common_size(space, others)
+
+    monkeypatch.setattr(Space, "common_size", counting)
+    members = [made("a", Parameter("x", (n // 2, n // 2 + 20))) for n in range(20)]
+
+    assert UnionSpace("many", members).size == 20
+    assert len(calls) < 20**2
 
 
 def test_members_without_a_common_value_of_a_divisor_have_no_common_config() -> None:
