@@ -30,6 +30,18 @@ def test_a_sound_file_is_carved_whole_rows_of_several_pages_included(
     assert carved.missing == ()
 
 
+def test_whole_numbers_of_any_length_are_read(tmp_path: Path, make: Make) -> None:
+    path = tmp_path / "run.db"
+    with Store(f"sqlite:///{path}") as store:
+        added = [
+            store.add(make(trial=sign * (1 << bits), compile_seconds=float(1 << bits)))
+            for bits in (0, 6, 7, 14, 15, 22, 23, 30, 31, 46, 47, 62)
+            for sign in (1, -1)
+        ]
+
+    assert list(carve(path).measurements) == added
+
+
 def test_a_row_that_is_only_in_the_log_is_found(tmp_path: Path, make: Make) -> None:
     path = tmp_path / "run.db"
     filled(path, make, 3)
