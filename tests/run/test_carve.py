@@ -79,6 +79,24 @@ def test_only_the_rows_of_a_damaged_page_are_lost(tmp_path: Path, make: Make) ->
         store.measurements()
 
 
+@pytest.mark.parametrize("length", [0, 2500])
+def test_no_row_is_lost_with_the_page_above_all_others(
+    tmp_path: Path, make: Make, length: int
+) -> None:
+    path = tmp_path / "run.db"
+    with Store(f"sqlite:///{path}") as store:
+        added = [store.add(make(trial=trial, message="m" * length)) for trial in range(32)]
+    data = bytearray(path.read_bytes())
+    (above,) = (at for at in range(4096, len(data), 4096) if data[at] == 5)
+    data[above : above + 4096] = bytes(4096)
+    path.write_bytes(data)
+
+    carved = carve(path)
+
+    assert list(carved.measurements) == added
+    assert (carved.damaged, carved.missing) == ((), ())
+
+
 def test_a_flipped_bit_in_a_cell_is_told(tmp_path: Path, make: Make) -> None:
     path = tmp_path / "run.db"
     filled(path, make, 3)
