@@ -102,7 +102,7 @@ def read_url(url: str | URL) -> URL:
     `~/.pgpass`.
 
     Raises:
-        UsageError: when it is no URL of a database.
+        UsageError: when it is no URL of a database, or its path is no UTF-8 text.
     """
     try:
         read = make_url(url)
@@ -113,7 +113,7 @@ def read_url(url: str | URL) -> URL:
     if read.password == "***":
         read = passwordless(read)
     path = sqlite_file(read)
-    return read if path is None else read.set(database=str(path.absolute()))
+    return read if path is None else read.set(database=_absolute(path))
 
 
 def passwordless(url: URL) -> URL:
@@ -124,8 +124,21 @@ def passwordless(url: URL) -> URL:
 
 
 def file_url(path: Path) -> URL:
-    """Return the URL of an SQLite file."""
-    return URL.create("sqlite", database=str(path.absolute()))
+    """Return the URL of an SQLite file.
+
+    Raises:
+        UsageError: when its path is no UTF-8 text.
+    """
+    return URL.create("sqlite", database=_absolute(path))
+
+
+def _absolute(path: Path) -> str:
+    text = str(path.absolute())
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # URLs are UTF-8
+        raise UsageError(f"{text}: is no UTF-8 text, which names of files must be") from None
+    return text
 
 
 def sqlite_file(url: URL) -> Path | None:

@@ -345,6 +345,14 @@ def test_a_strange_path_is_only_a_path(tmp_path: Path, make: Make) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_path_that_is_no_text_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"r\xff") / "run.db"
+
+    for made in (file_url, lambda path: Store(f"sqlite:///{path}")):
+        with pytest.raises(UsageError, match="is no UTF-8 text, which names of files must be"):
+            made(path)
+
+
 WRITER = """
 import sys
 sys.path.insert(0, {tests!r})
