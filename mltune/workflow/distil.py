@@ -188,6 +188,20 @@ def refuse_run(output: Path) -> None:
         )
 
 
+def refuse_no_gemm(contraction: Contraction, run: Path) -> None:
+    """Refuse a run of another contraction.
+
+    Raises:
+        UsageError: when it is one.
+    """
+    if not contraction.is_gemm:
+        raise UsageError(
+            f"distil: {run} is of the contraction {contraction.precision.letter}:"
+            f"{contraction.einsum()}, and a selector chooses by M, N and K of a GEMM; "
+            f"{command('mltune', 'source', run)} prints its best kernel"
+        )
+
+
 def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     """Distil the measurements of runs and write the selector.
 
@@ -202,13 +216,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
         if options.output.suffix != ".json":
             refuse_foreign_card(options.output)
     recorded = read_runs(options.runs, show)
-    contraction = recorded.contraction
-    if not contraction.is_gemm:
-        raise UsageError(
-            f"distil: {options.runs[0]} is of the contraction {contraction.precision.letter}:"
-            f"{contraction.einsum()}, and a selector chooses by M, N and K of a GEMM; "
-            f"{command('mltune', 'source', options.runs[0])} prints its best kernel"
-        )
+    refuse_no_gemm(recorded.contraction, options.runs[0])
     limited = _limited(recorded)
     rows = [row for row in recorded.measurements if row.config not in limited]
     counts = calls(recorded.infos)

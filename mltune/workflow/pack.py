@@ -18,7 +18,12 @@ from mltune.runtime.loading import load
 from mltune.runtime.verify import Verified, verify
 from mltune.selector.pack import find_selectors, packs
 from mltune.tuning.progress import Show, Steps
-from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
+from mltune.workflow.distil import (
+    DistilOptions,
+    DistilResult,
+    distil_runs,
+    refuse_no_gemm,
+)
 from mltune.workflow.memory import remembered
 from mltune.workflow.train import train
 
@@ -58,13 +63,14 @@ def build(given: Sequence[Path], output: Path, seed: int, show: Show) -> tuple[D
         show: called with the progress.
 
     Raises:
-        UsageError: when a folder holds no run, or a run cannot be read.
+        UsageError: when a folder holds no run, or a run cannot be read or is of no GEMM.
         NoCorrectConfigError: when no kernel of a problem type was right.
     """
     by_pack: dict[Path, list[Path]] = {}
     for folder in given:
         for run in _runs(folder):
             info = read_info(run)
+            refuse_no_gemm(info.contraction, run)
             place = output / info.device.slug / problem_type_name(info.contraction)
             by_pack.setdefault(place, []).append(run)
     built = []

@@ -120,11 +120,14 @@ def test_a_contraction_has_no_selector(
 
     done = mltune(*quick_search, *asked, "--run", run)
     refused = mltune("distil", run, "-o", out)
+    packed = mltune("pack", "build", run, "-o", out)
     reported = mltune("report", run)
 
     assert done.out.splitlines()[-1] == f"next: mltune report {run}    or: mltune source {run}"
     assert refused.err.count("\n") == 1
     assert "is of the contraction s:lkm,mji->lkji, and a selector chooses by M" in refused.err
+    assert packed.err == refused.err
+    assert not out.exists()
     assert refused.code == 2
     assert not out.exists()
     assert reported.out.splitlines()[-1] == f"next: mltune source {run}"
