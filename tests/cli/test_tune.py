@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mltune.cli import main
 from mltune.errors import DiskFullError, MltuneError
 from mltune.run.lock import FolderLock
 from mltune.selector.json import read_selector
@@ -24,6 +28,7 @@ from mltune.workflow.distil import DistilOptions, DistilResult, distil_runs
 from mltune.workflow.gain import Gain
 from mltune.workflow.search import search
 from mltune.workflow.search_result import SearchResult
+from tests.cli.conftest import Outcome
 from tests.patience import PATIENCE_SECONDS
 from tests.waiting import wait_for_rows
 
@@ -61,25 +66,57 @@ def scripted_bench(
     }
 
 
+def tuning(place: Path, space: Path, device: str, patch: pytest.MonkeyPatch) -> tuple[object, ...]:
+    """A command that tunes for a program's calls in a short time."""
+    calls = place / "calls.csv"
+    calls.write_text(CALLS)
+    patch.setattr("mltune.workflow.tune_compare.bench_apart", scripted_bench)
+    patch.setattr("mltune.workflow.tune_session._BUDGET", 3)
+    quick = ("--space", space, "--device", device, "--against", "numpy")
+    return ("tune", "--for", calls, "--time", "60s", "-o", place / "tuned", *quick)
+
+
 @pytest.fixture
 def whole(
     quick_space: Path, device_spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[object, ...]:
-    """A command that tunes for a program's calls in a short time."""
-    calls = tmp_path / "calls.csv"
-    calls.write_text(CALLS)
-    monkeypatch.setattr("mltune.workflow.tune_compare.bench_apart", scripted_bench)
-    monkeypatch.setattr("mltune.workflow.tune_session._BUDGET", 3)
-    quick = ("--space", quick_space, "--device", device_spec, "--against", "numpy")
-    return ("tune", "--for", calls, "--time", "60s", "-o", tmp_path / "tuned", *quick)
+    """The command in the test's folder."""
+    return tuning(tmp_path, quick_space, device_spec, monkeypatch)
 
 
-def test_calls_become_a_library_with_its_gain(
-    mltune: Command, whole: tuple[object, ...], tmp_path: Path
-) -> None:
-    folder = tmp_path / "tuned"
+@pytest.fixture(scope="module")
+def first(
+    quick_space: Path, device_spec: str, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Outcome]:
+    """The folder and the outcome of the whole command; no test changes them."""
+    place = tmp_path_factory.mktemp("first")
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        code = main([str(word) for word in tuning(place, quick_space, device_spec, patch)])
+    return place / "tuned", Outcome(code, out.getvalue(), err.getvalue())
 
-    done = mltune(*whole)
+
+@pytest.fixture
+def resume(
+    whole: tuple[object, ...], first: tuple[Path, Outcome], tmp_path: Path
+) -> tuple[object, ...]:
+    """The command that resumes a copy of the folder, in the test's folder."""
+    shutil.copytree(first[0], tmp_path / "tuned")
+    return ("tune", "--resume", "-o", tmp_path / "tuned")
+
+
+@pytest.fixture
+def searched_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A resumed command has no time left to search."""
+    monkeypatch.setattr("mltune.workflow.tune_session._LEAST_SECONDS", 1e9)
+
+
+def test_calls_become_a_library_with_its_gain(first: tuple[Path, Outcome]) -> None:
+    folder, done = first
 
     assert done.code == 0, done.err
     assert "  sgemm_nn: 30 s, 2 sizes, 110 calls, families tiled\n" in done.err
@@ -104,19 +141,22 @@ def test_calls_become_a_library_with_its_gain(
 
 
 def test_a_folder_is_gone_on_with_and_not_written_over(
-    mltune: Command, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mltune: Command,
+    whole: tuple[object, ...],
+    resume: tuple[object, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = tmp_path / "tuned"
-    first = mltune(*whole, "--json", "--quiet")
+    begun = json.loads((folder / "tune.json").read_text())
     monkeypatch.setattr("mltune.workflow.tune_session._BUDGET", 5)
 
     again = mltune(*whole)
     missing = mltune("tune", "--for", tmp_path / "no.csv", "-o", folder)
-    other = mltune("tune", "--resume", "-o", folder, "--problems", "sgemm")
-    longer = mltune("tune", "--resume", "-o", folder, "--time", "200s", "--json", "--quiet")
+    other = mltune(*resume, "--problems", "sgemm")
+    longer = mltune(*resume, "--time", "200s", "--json", "--quiet")
 
-    assert [each["trials"] for each in first.json["tuned"]] == [3, 3]
-    assert first.json["against"]["numpy"]["ratio"] == pytest.approx(2)
+    assert [each["searched"]["trials"] for each in begun["parts"]] == [3, 3]
     assert (again.code, again.err) == (
         2,
         f"mltune: {folder}: was tuned before (--resume continues; -o names another folder)\n",
@@ -125,6 +165,7 @@ def test_a_folder_is_gone_on_with_and_not_written_over(
     assert (other.code, "cannot go with --resume" in other.err) == (2, True)
     assert [each["trials"] for each in longer.json["tuned"]] == [5, 5]
     assert longer.json["plan"]["seconds"] == 200
+    assert longer.json["against"]["numpy"]["ratio"] == pytest.approx(2)
 
 
 def failing(*names: str) -> Callable[[DistilOptions, Show], DistilResult]:
@@ -143,20 +184,22 @@ def failing(*names: str) -> Callable[[DistilOptions, Show], DistilResult]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="rules are fitted in this process there")
 @pytest.mark.parametrize("name", ["sgemm_nn", "sgemm_nt"])
+@pytest.mark.usefixtures("searched_enough")
 def test_if_a_rule_fails_the_other_problem_types_are_exported(
     name: str,
     mltune: Command,
-    whole: tuple[object, ...],
+    resume: tuple[object, ...],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = tmp_path / "tuned"
+    shutil.rmtree(folder / "selectors")
     (other,) = {"sgemm_nn", "sgemm_nt"} - {name}
     with monkeypatch.context() as patched:
         patched.setattr("mltune.side_by_side.usable_cores", lambda: (0, 1))
         patched.setattr("mltune.workflow.tune_session.distil_runs", failing(name))
-        done = mltune(*whole)
-    retried = mltune("tune", "--resume", "-o", folder, "--json", "--quiet")
+        done = mltune(*resume)
+    retried = mltune(*resume, "--json", "--quiet")
 
     reason = {"sgemm_nn": "disk full", "sgemm_nt": "a process that computes was ended"}[name]
     assert done.code == 1, done.err
@@ -170,13 +213,14 @@ def test_if_a_rule_fails_the_other_problem_types_are_exported(
     assert retried.json["without_rule"] == []
 
 
+@pytest.mark.usefixtures("searched_enough")
 def test_if_all_rules_fail_the_command_fails(
-    mltune: Command, whole: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
+    mltune: Command, resume: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fails = failing("sgemm_nn", "sgemm_nt")
     monkeypatch.setattr("mltune.workflow.tune_session.distil_runs", fails)
 
-    done = mltune(*whole)
+    done = mltune(*resume)
 
     assert (done.code, done.out) == (1, "")
     assert "mltune: disk full\n" in done.err
@@ -303,7 +347,7 @@ def test_problem_types_are_tuned_for_the_sizes_given(
     asked = ("--problems", "sgemm_tt", "--sizes", "16x16x16,8x24x16", "--lang", "python")
 
     # Leaders meet on further sizes as long as there is time.
-    done = mltune("tune", *asked, *whole[3:], "--time", "12s")
+    done = mltune("tune", *asked, *whole[3:], "--time", "6s")
 
     assert done.code == 0, done.err
     assert (tmp_path / "tuned" / "library" / "python" / "sgemm_tt" / "pyproject.toml").exists()
@@ -330,15 +374,18 @@ def test_ctrl_c_leaves_the_best_so_far_and_resumes(
     assert len(resumed.json["tuned"]) == 2
 
 
+@pytest.mark.usefixtures("searched_enough")
 def test_ctrl_c_in_the_comparison_leaves_the_library(
-    mltune: Command, whole: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mltune: Command, resume: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shutil.rmtree(tmp_path / "tuned" / "library")
+
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("mltune.workflow.tune_compare.bench_apart", interrupted)
 
-    done = mltune(*whole)
+    done = mltune(*resume)
 
     assert done.code == 130, done.err
     assert "interrupted before it was compared with libraries" in done.out
