@@ -25,7 +25,7 @@ def short_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(taught, name, count)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_table() -> MakeTable:
     """A table of random sizes and of kernels with growing tiles, with 1 % noise."""
 

@@ -17,13 +17,13 @@ SGEMM = gemm(Precision.SINGLE)
 pytestmark = pytest.mark.usefixtures("short_lessons")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def world(make_table: MakeTable) -> TimeTable:
     """All times of all kernels."""
     return make_table(80)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def pack(world: TimeTable) -> Selector:
     """From half of the sizes, with all kernels."""
     return distil(world.take(range(0, 80, 2)), SGEMM, method="formulas").selector
