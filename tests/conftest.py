@@ -20,6 +20,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 from threadpoolctl import threadpool_limits
 
+from mltune.cli.main import _COLLECTED
 from mltune.device.opencl.linker import has_linker
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
@@ -85,8 +86,9 @@ settings.load_profile("any speed")
 
 
 def pytest_collection_finish() -> None:
-    """Let Python look for garbage only among objects that tests make."""
+    """Let Python look for garbage only among objects that tests make, as seldom as the command."""
     gc.freeze()
+    gc.set_threshold(*_COLLECTED)
     gc.enable()
 
 
