@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import pyopencl
@@ -184,15 +185,22 @@ def compile_opencl(
     return build
 
 
-@pytest.fixture
-def sanitize(compile_opencl: Build, tmp_path: Path) -> Callable[[str], str]:
+@pytest.fixture(scope="session")
+def sanitize(
+    compile_opencl: Build, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], str]:
     """Return the compiler's option for a sanitizer; skip if such programs do not run."""
+    folder = tmp_path_factory.mktemp("sanitizers")
+    (folder / "nothing.c").write_text("int main(void)\n{\n    return 0;\n}\n")
+
+    @cache
+    def runs(option: str) -> bool:
+        nothing = compile_opencl(folder / "nothing", folder / "nothing.c", option)
+        return subprocess.run([nothing], capture_output=True, check=False).returncode == 0
 
     def option(sanitizer: str) -> str:
-        (tmp_path / "nothing.c").write_text("int main(void)\n{\n    return 0;\n}\n")
         option = f"-fsanitize={sanitizer}"
-        nothing = compile_opencl(tmp_path / "nothing", tmp_path / "nothing.c", option)
-        if subprocess.run([nothing], capture_output=True, check=False).returncode != 0:
+        if not runs(option):
             pytest.skip(f"the {sanitizer} sanitizer does not run on this kernel")
         return option
 

@@ -25,9 +25,14 @@ MOST_BYTES = 64 * 1024
 def test_the_code_of_a_pack_is_small(pack: Path, tmp_path: Path) -> None:
     export_selectors([pack], "c", tmp_path)
     (source,) = tmp_path.glob("*_select.c")
-    compiled = tmp_path / "select.o"
-    subprocess.run(["gcc", "-std=c99", "-O2", "-c", source, "-o", compiled], check=True)
+    # gcc makes larger code with -O1, in half of the time.
+    assert size(source, "-O1") <= MOST_BYTES or size(source, "-O2") <= MOST_BYTES
+
+
+def size(source: Path, option: str) -> int:
+    """The bytes of the code and the data of a C file."""
+    compiled = source.with_suffix(".o")
+    subprocess.run(["gcc", "-std=c99", option, "-c", source, "-o", compiled], check=True)
     table = subprocess.run(["size", compiled], check=True, capture_output=True, text=True).stdout
     code, data, *_ = table.splitlines()[1].split()
-
-    assert int(code) + int(data) <= MOST_BYTES
+    return int(code) + int(data)
