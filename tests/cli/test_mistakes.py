@@ -18,6 +18,7 @@ import pytest
 
 from mltune.measurement import Status
 from mltune.run.run import Run
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command, Outcome, Start
@@ -451,6 +452,6 @@ def test_a_reader_that_leaves_is_no_failure_to_talk_about(start: Start) -> None:
     assert process.stderr
     process.stdout.close()
 
-    assert process.wait(timeout=60) == 1
+    assert process.wait(PATIENCE_SECONDS) == 1
     assert process.stderr.read() == ""
     process.stdout = None

@@ -13,6 +13,7 @@ from mltune.runtime import ahead
 from mltune.runtime.ahead import built_ahead
 from mltune.runtime.building import is_kept
 from mltune.runtime.gemm_kernel import GemmKernel
+from tests.patience import PATIENCE_SECONDS
 
 SOURCE = "__kernel void fill(__global int *x) { x[get_global_id(0)] = NUMBER; }"
 
@@ -86,7 +87,7 @@ def test_all_processes_begin_before_the_first_reads_its_share(
 import pathlib, os, sys, time
 begun = pathlib.Path({str(tmp_path)!r})
 (begun / f"{{os.getpid()}}.begun").touch()
-end = time.monotonic() + 10
+end = time.monotonic() + {PATIENCE_SECONDS}
 while len(list(begun.glob("*.begun"))) < 3 and time.monotonic() < end:
     time.sleep(0.01)
 (begun / f"{{os.getpid()}}.saw{{len(list(begun.glob('*.begun')))}}").touch()
