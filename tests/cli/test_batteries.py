@@ -24,7 +24,7 @@ _HOSTILE = ("--trials=7", "--faults=4", "--run-timeout=2", "--kills=1", "--any-w
             "nothing lost",
             marks=pytest.mark.long,
         ),
-        pytest.param("fuzz.py", ("--inputs=600",), "0 broke a rule", marks=pytest.mark.long),
+        pytest.param("fuzz.py", ("--inputs=200",), "0 broke a rule", marks=pytest.mark.long),
         pytest.param("hostile.py", _HOSTILE, "blamed: 0", marks=pytest.mark.device),
     ],
 )
