@@ -593,7 +593,7 @@ def test_an_epilogue_and_a_compute_type_are_searched_and_kept(
     mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    asked = (*quick_search, "--run", str(folder))
+    asked = (*quick_search, "--sizes", "16x16x16,33x17x9", "--budget", "2", "--run", str(folder))
     result = mltune(*asked, "--epilogue", "bias_m,gelu", "--compute", "tf32", "--json")
 
     assert result.code == 0, result.err
