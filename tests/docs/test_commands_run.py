@@ -67,7 +67,7 @@ skipped.
 
 QUICK = {
     "search": "--budget 3 --samples 2 --cross-sizes none --no-compare --builders 0 {sizes}{space}",
-    "tune": "--time 8s --space quick.yaml --against numpy {calls}",
+    "tune": "--time 3s --space quick.yaml --against numpy {calls}",
     "sweep": "--sizes 64x64x64,128x128x128 --repetitions 1 --samples 2",
     "protocol": "--samples 2 --builders 0",
     "bench": "--sizes 16x16x16 --rounds 2 --against numpy",
@@ -188,10 +188,12 @@ def template(tmp_path_factory: pytest.TempPathFactory, device_spec: str) -> Path
         (folder / f"mine.{suffix}").write_text(block)
     for problem in ("sgemm_nn", "sgemm_nt", "hgemm_nn"):
         run = folder / "searched" / problem
-        quick = f"search --space {folder}/quick.yaml --sizes {QUICK_SIZES} --samples 2"
+        is_prior = problem == "sgemm_nn"  # which needs ten times
+        sizes = QUICK_SIZES if is_prior else "16x16x16,33x17x9"
+        quick = f"search --space {folder}/quick.yaml --sizes {sizes} --samples 2"
         words = [*shlex.split(quick), *("--cross-sizes", "none", "--no-compare", "--quiet")]
         given = ("--problem", problem, "--device", device_spec, "--builders", "0")
-        budget = "10" if problem == "sgemm_nn" else "3"  # a prior needs ten times
+        budget = "10" if is_prior else "3"
         assert main([*words, *given, "--budget", budget, "--run", str(run)]) == 0
         words = ["distil", str(run), "-o", str(folder / "mine" / problem)]
         assert main([*words, "--method", "formulas", "--quiet"]) == 0
@@ -269,7 +271,7 @@ def _quick(words: list[str], device_spec: str) -> list[str]:
     if verb == "pack" and words[1] != "verify":
         return words
     if verb == "tune" and "--resume" in words:
-        return [*words, "--time", "8s"]
+        return [*words, "--time", "3s"]
     sizes = "--sizes 64x64x64" if "--kernels" in words else "--sizes 16x16x16,33x17x9,40x40x24"
     more = QUICK[verb].format(
         sizes=sizes,
