@@ -79,7 +79,7 @@ def test_a_program_is_traced_tuned_for_and_run_on_tuned_kernels(
     traced = mltune_process(*shlex.split(trace)[1:], environment=drivers)
     assert traced.code == 0, traced
     assert "sgemm_nt  64x64x32" in traced.out
-    quick = ("--space", quick_space, "--device", device_spec, "--time", "10s")
+    quick = ("--space", quick_space, "--device", device_spec, "--time", "4s")
     tuned = mltune_process(*shlex.split(tune)[1:], *quick)
     assert tuned.code == 0, tuned.err
     assert f"next: {make} && {run.split()[0]} PROGRAM" in tuned.out.splitlines()
