@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import shutil
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -19,7 +22,7 @@ from mltune.distil.methods import METHODS
 from mltune.errors import DeviceGoneError
 from mltune.measurement import Phase
 from mltune.problem import ACTIVATIONS, parse_problem_type
-from mltune.run.run import Run
+from mltune.run.run import INFO_NAME, TABLE_NAME, Run
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
@@ -187,15 +190,19 @@ def test_a_precision_alone_is_told_to_be_one_problem_type(
 def test_an_earlier_run_is_a_prior_and_a_resumed_search_still_knows_it(
     mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
 ) -> None:
-    run = tmp_path / "run"
-    few = ("--sizes", "24x16x8", "--prior", SHIPPED_RUN, "--run", run)
+    run, earlier = tmp_path / "run", tmp_path / "earlier"
+    earlier.mkdir()
+    shutil.copy(SHIPPED_RUN / INFO_NAME, earlier)
+    with gzip.open(SHIPPED_RUN / TABLE_NAME) as rows, gzip.open(earlier / TABLE_NAME, "w") as few:
+        few.writelines(islice(rows, 1000))
+    asked = ("--sizes", "24x16x8", "--prior", earlier, "--run", run)
 
-    begun = mltune(*quick_search, *few, "--budget", "2", "--json", "--quiet")
+    begun = mltune(*quick_search, *asked, "--budget", "2", "--json", "--quiet")
     more = mltune("search", "--resume", "--run", run, "--budget", "4", "--json", "--quiet")
 
     assert (begun.json["trials"], more.json["trials"]) == (2, 4)
     with Run.open(run) as opened:
-        assert opened.info.priors == (str(SHIPPED_RUN),)
+        assert opened.info.priors == (str(earlier),)
 
 
 def test_shipped_runs_of_this_device_are_priors_unless_the_user_says_none(
