@@ -270,10 +270,11 @@ def test_more_combinations_than_anyone_would_measure_are_refused(
         one_group(f"{sizes}{step}:\n{choices}")
 
 
-def test_a_conjugate_without_a_transpose_is_refused() -> None:
+def test_a_gemm_by_its_letters_and_no_conjugate_without_a_transpose() -> None:
     def read(text: str) -> str:
         return problem_type_name(read_problem_type(parse_document(f"{{{text}}}", "t.yaml")))
 
+    assert read("DataType: s, TransposeB: True, Batched: True") == "sgemm_nt_batched"
     assert read("DataType: z, TransposeA: True, ComplexConjugateA: True") == "zgemm_cn"
     assert read("DataType: z, TransposeA: True, TransposeB: True") == "zgemm_tt"
     assert read("DataType: s, ComplexConjugateB: True") == "sgemm_nn"
@@ -287,6 +288,7 @@ def test_a_conjugate_without_a_transpose_is_refused() -> None:
         ("DataType: h, DestDataType: h, ComputeDataType: h", "hgemm_nn"),
         ("DataType: h, ComputeDataType: s", "hgemm_nn"),
         ("ComputeDataType: s", "sgemm_nn"),
+        ("DataType: d, ComputeDataType: s", ""),
         ("DataType: h, ComputeDataType: d", ""),
         ("DataType: h, DestDataType: s", ""),
         ("DataType: s, ComputeDataType: d", ""),
