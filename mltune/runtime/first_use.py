@@ -286,14 +286,19 @@ def keep_finding(
     hashes: Sequence[str],
     device: DeviceInfo,
 ) -> None:
-    """Keep the result of a check, if it will be the same again and there is a folder for it."""
+    """Keep the result of a check, if it will be the same again and there is a folder for it.
+
+    Kernels that another process has checked meanwhile are kept, too.
+    """
     file = None if finding.may_pass else _file(selector, speeds, hashes, device)
     if file is None:
         return
+    found = {*finding.right, *dict(finding.wrong)}
+    kept = kept_finding(selector, speeds, hashes, device) or finding
     data = {
         "device": device.model,
-        "right": finding.right,
-        "wrong": finding.wrong,
+        "right": [*finding.right, *(each for each in kept.right if each not in found)],
+        "wrong": [*finding.wrong, *(each for each in kept.wrong if each[0] not in found)],
         "seconds": finding.seconds,
     }
     with contextlib.suppress(MltuneError):

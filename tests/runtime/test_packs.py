@@ -381,6 +381,19 @@ def test_a_check_is_kept_in_the_folder_that_is_named_also_without_a_home_folder(
     assert len(list(kept.iterdir())) == 1
 
 
+@pytest.mark.usefixtures("kept")
+def test_checks_of_two_processes_are_both_kept(selector: Selector) -> None:
+    for found in (
+        first_use.Finding(right=(0, 2), wrong=((1, "fails"), (4, "fails")), seconds=()),
+        first_use.Finding(right=(3, 1), wrong=((2, "computes wrong"),), seconds=()),
+    ):
+        first_use.keep_finding(found, selector, (), (), CPU)
+
+    kept = first_use.kept_finding(selector, (), (), CPU)
+    assert kept is not None
+    assert (kept.right, dict(kept.wrong)) == ((3, 1, 0), {2: "computes wrong", 4: "fails"})
+
+
 class Entry:
     def __init__(self, queue: cl.CommandQueue) -> None:
         from mltune.device.opencl.describe import describe
