@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from mltune.problem import Contraction
 from mltune.runtime.loading import SelectorFile, load
@@ -33,6 +33,10 @@ class Member:
         self._source = source
         self._device = device
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let other processes have it, loaded or not."""
+        return Member, (self.contraction, self._source, self._device)
 
     @classmethod
     def of(cls, tuned: TunedGemm) -> Self:

@@ -113,8 +113,7 @@ class TunedSet:
         self._best = lru_cache(maxsize=_KEPT_FORMS)(self._best_of)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        tuned = tuple(each.tuned for each in self._members.values())
-        return partial(TunedSet, name=self._name), (tuned,)
+        return partial(TunedSet, name=self._name), (tuple(self._members.values()),)
 
     def __repr__(self) -> str:
         return f"<TunedSet {self._name}: {', '.join(self._members)}>"

@@ -481,7 +481,7 @@ def test_a_problem_type_is_loaded_at_its_first_use(
         return generate(family, contraction, config)
 
     monkeypatch.setattr(type(FAMILIES["tiled"]), "generate", noted)
-    held = mltune.load(tmp_path)
+    held = copy.deepcopy(pickle.loads(pickle.dumps(mltune.load(tmp_path))))
     x = np.eye(4, dtype="float32")
 
     assert not written
