@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from mltune.device import list_devices
+from mltune.device.opencl.listing import first_process
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoDeviceError, UsageError
 from mltune.kernel.families import FAMILIES
@@ -96,8 +98,9 @@ class SelectorFile:
             return _bound(selector, where, learn, device)
         tuned = _bound(selector, where, learn, device, self.pack, self.speeds, is_pack=True)
         devices: list[DeviceInfo] = []
-        with suppress(NoDeviceError):  # without a device it can still choose
-            devices = [entry.info for entry in list_devices() if check]
+        if check and first_process() == os.getpid():  # else a driver may never answer
+            with suppress(NoDeviceError):  # without a device it can still choose
+                devices = [entry.info for entry in list_devices()]
         refuse_elsewhere(self.pack, selector, tuned.kernels, devices)
         return tuned
 
