@@ -116,7 +116,7 @@ class Here:
             self._proof.prove(queue, number)
 
     def drop(self, number: int, reason: str) -> bool:
-        """Stop using a kernel that does not build; False if it is the last one."""
+        """Stop using a kernel that cannot run; False if it is the last one."""
         with self._lock:
             if number not in self.lacking:
                 if len(self.lacking) + 1 == len(self._selector.portfolio):

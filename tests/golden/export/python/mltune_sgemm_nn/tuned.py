@@ -59,8 +59,8 @@ def gemm(
 
     Raises:
         ValueError: when types, shapes or memory orders do not fit, an array ends beyond its
-            buffer or is of another context, c shares memory with a or b, or the kernel does
-            not build.
+            buffer or is of another context, c shares memory with a or b, or the kernel cannot
+            run on the device.
         pyopencl.Error: when the driver refuses the launch; a note says so if c may have changed.
     """
     return _LAUNCHER.gemm(queue, a, b, c, alpha=alpha, beta=beta, kernel=kernel, wait_for=wait_for)
