@@ -79,12 +79,14 @@ def read_document(path: Path) -> Checked:
     """Read a file that `write_selector` may have written, for `selector_of`.
 
     Raises:
-        UsageError: when it is no JSON, or says that it is something else.
+        UsageError: when it is no JSON, or says that it is something else or of another version.
     """
     document = read_json(path)
     fields = dict(document.items())
     if "format" not in fields or fields["format"].value != FORMAT:
         raise UsageError(f"{path}: not a selector that `mltune distil` wrote")
+    if "schema_version" in fields and not _is_first(document):
+        fields["schema_version"].exactly(SCHEMA_VERSION)
     return document
 
 
@@ -107,8 +109,6 @@ def selector_of(document: Checked) -> Selector:
     Raises:
         UsageError: when a field is wrong.
     """
-    version = {name: field.value for name, field in document.items()}.get("schema_version")
-    is_first = type(version) is int and version == 1
     fields = document.fields(
         "format",
         "schema_version",
@@ -117,11 +117,10 @@ def selector_of(document: Checked) -> Selector:
         "regret",
         "portfolio",
         "tree",
-        *(() if is_first else ("formulas",)),
+        *(() if _is_first(document) else ("formulas",)),
         "exact",
         optional=("teacher",),  # which came later
     )
-    fields["schema_version"].exactly(1 if is_first else SCHEMA_VERSION)
     with naming(Path(document.file)):
         portfolio = tuple(_kernel(entry) for entry in fields["portfolio"].entries())
         if not portfolio:
@@ -136,6 +135,12 @@ def selector_of(document: Checked) -> Selector:
             regret=None if fields["regret"].value is None else _regret(fields["regret"]),
             conditions=tuple((name, text.text()) for name, text in fields["conditions"].items()),
         )
+
+
+def _is_first(document: Checked) -> bool:
+    """Whether a file has the first version, without formulas."""
+    version = {name: field.value for name, field in document.items()}.get("schema_version")
+    return type(version) is int and version == 1
 
 
 def _text(data: dict[str, Any]) -> str:

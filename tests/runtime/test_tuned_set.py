@@ -494,12 +494,13 @@ def test_a_problem_type_is_loaded_at_its_first_use(
         held(x.astype("float64"), x.astype("float64"))
 
 
-def test_a_file_without_a_problem_type_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_a_selector_is_refused_at_once(tmp_path: Path) -> None:
     for number, (old, new, words) in enumerate(
         [
             ("contraction", "contractoin", "field 'contraction' is missing"),
             ("Cij_Aik_Bkj_SB", "Cij_SB", "contraction: 'Cij_SB' is no name"),
             ("mltune selector", "another", "not a selector that `mltune distil` wrote"),
+            ('n": 2', 'n": 3, "new": 0', "schema_version: expected 2, got 3"),
         ]
     ):
         file = tmp_path / str(number) / "one" / "selector.json"
