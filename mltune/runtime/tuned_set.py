@@ -370,13 +370,13 @@ def load_set(
 ) -> TunedSet:
     """Load selectors of several problem types.
 
+    Files are read now; the kernels of a problem type are written, and everything about them is
+    checked, at its first use.
+
     Args:
         given: selectors, their files, or packs' names.
         name: for messages.
         device: for host arrays, as `--device` takes it (default: `auto`).
-
-    Files are read now; the kernels of a problem type are written, and everything about them is
-    checked, at its first use.
 
     Raises:
         UsageError: when there is no readable selector, or two are for one problem type.
