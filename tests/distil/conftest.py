@@ -18,11 +18,16 @@ def seconds(size: Size, tile: int, compute_units: int = 64) -> float:
     return 3e-6 + waves * k * tile * tile / (1e9 * tile / (tile + 24)) / 8
 
 
+def shorten_lessons(patch: pytest.MonkeyPatch) -> None:
+    """Let a taught tree learn from fewer sizes."""
+    for name, count in (("SIZES_EACH", 100), ("LEAST_SIZES", 1_000), ("LOSS_SIZES", 2_000)):
+        patch.setattr(taught, name, count)
+
+
 @pytest.fixture
 def short_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a taught tree learn from fewer sizes, in tests that do not depend on the number."""
-    for name, count in (("SIZES_EACH", 100), ("LEAST_SIZES", 1_000), ("LOSS_SIZES", 2_000)):
-        monkeypatch.setattr(taught, name, count)
+    """Shorten the lessons, in tests that do not depend on the number of sizes."""
+    shorten_lessons(monkeypatch)
 
 
 @pytest.fixture(scope="session")

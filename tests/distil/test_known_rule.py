@@ -11,6 +11,7 @@ from mltune.distil import Distilled, TimeTable, distil
 from mltune.distil.known_rule import KNOWN, LEAST_SIZES, kept
 from mltune.problem import Precision, gemm
 from mltune.selector import Leaf, Selector, leaves
+from tests.distil.conftest import shorten_lessons
 
 MakeTable = Callable[..., TimeTable]
 SGEMM = gemm(Precision.SINGLE)
@@ -26,7 +27,9 @@ def world(make_table: MakeTable) -> TimeTable:
 @pytest.fixture(scope="module")
 def pack(world: TimeTable) -> Selector:
     """From half of the sizes, with all kernels."""
-    return distil(world.take(range(0, 80, 2)), SGEMM, method="formulas").selector
+    with pytest.MonkeyPatch.context() as patch:  # `short_lessons` comes later, for each test
+        shorten_lessons(patch)
+        return distil(world.take(range(0, 80, 2)), SGEMM, method="formulas").selector
 
 
 def searched(world: TimeTable, sizes: Sequence[int], kernels: Sequence[int]) -> TimeTable:
