@@ -37,7 +37,7 @@ class Product:
 def _build(library: Library, compile_crate: Build, folder: Path) -> Path:
     WRITERS["rust"].write(library.selector, library.kernels, folder)
     is_complex = library.selector.contraction.precision.is_complex
-    text = MULTIPLY.read_text().replace("LIBRARY", library.name)
+    text = MULTIPLY.read_text().replace("LIBRARY", library.name.lower())
     orders = [order == "F" for order in library.orders]
     text = text.replace("ORDERS[", f"{orders}[".lower())
     for place in (5, 6):
@@ -105,6 +105,7 @@ def _check(
         ("dgemm_tn_row", "tiled"),
         ("zgemm_ct_row_batched", "tiled"),
         ("cgemm_nc_batched", "tiled"),
+        ("Cij_AikC_Bkj_CB", "tiled"),  # conj(A), which BLAS lacks
         ("sgemm_nt_row", "walking"),
         ("sgemm_tn", "counting"),
     ],

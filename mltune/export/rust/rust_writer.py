@@ -65,9 +65,11 @@ class RustWriter:
 
 
 def _refuse(library: Library) -> None:
-    """Refuse what BLAS lacks, half precision, and two-step builds."""
-    library.refuse_beyond_blas("rust")
-    if library.selector.contraction.precision not in _ELEMENTS:
+    """Refuse epilogues, compute types, half precision, and two-step builds."""
+    contraction = library.selector.contraction
+    if contraction.epilogue or contraction.rounds:
+        library.refuse_beyond_blas("rust")
+    if contraction.precision not in _ELEMENTS:
         raise UnsupportedError(
             f"export rust: {library.problem_type} is not written, as Rust has no half precision "
             "(c, python: every precision)"
