@@ -25,8 +25,8 @@ MOST_BYTES = 64 * 1024
 def test_the_code_of_a_pack_is_small(pack: Path, tmp_path: Path) -> None:
     export_selectors([pack], "c", tmp_path)
     (source,) = tmp_path.glob("*_select.c")
-    # gcc makes larger code with -O1, in half of the time.
-    assert size(source, "-O1") <= MOST_BYTES or size(source, "-O2") <= MOST_BYTES
+    # With -O1 it takes half of the time; code with -O2 is smaller, or at most 2 % larger.
+    assert size(source, "-O1") <= 0.97 * MOST_BYTES or size(source, "-O2") <= MOST_BYTES
 
 
 def size(source: Path, option: str) -> int:
