@@ -61,7 +61,7 @@ def test_the_kernel_of_the_page_on_handwritten_kernels_is_right(
 def with_plain(tmp_path: Path) -> Path:
     """The package with the family of the developer's guide, added as the guide says."""
     for name in ("mltune", "spaces", "models"):
-        shutil.copytree(ROOT / name, tmp_path / name)  # with bytecode, which is still valid
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*.pyc.*"))
     folder = tmp_path / "mltune" / "kernel" / "plain"
     folder.mkdir()
     parameters, template, family, space = blocks_of("developing.md")
