@@ -158,18 +158,18 @@ def _also_in(member: Member, earlier: Sequence[Member]) -> int:
     if not alike:
         return 0
     if isinstance(member, Space) and all(isinstance(other, Space) for other in alike):
-        return _covered(member, (), [other for other in alike if isinstance(other, Space)])
+        spaces = [other for other in alike if isinstance(other, Space)]
+        return _covered(member, (), member.size, spaces)
     return sum(any(config in other for other in alike) for config in member)
 
 
-def _covered(space: Space, within: tuple[Space, ...], others: Sequence[Space]) -> int:
-    """Count the configs in a space and in all of `within` that others contain."""
-    most = space.common_size(within)
+def _covered(space: Space, within: tuple[Space, ...], most: int, others: Sequence[Space]) -> int:
+    """Of the `most` configs in a space and in all of `within`, count those in others."""
     covered = 0
     for number, other in enumerate(others):
         common = space.common_size((*within, other))
         if common == most:
             return most
         if common:
-            covered += common - _covered(space, (*within, other), others[:number])
+            covered += common - _covered(space, (*within, other), common, others[:number])
     return covered

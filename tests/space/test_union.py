@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pytest
@@ -53,8 +53,15 @@ def test_a_config_of_two_members_counts_once() -> None:
     assert Config.of({"x": 2}) not in UNION
 
 
-def test_many_members_that_are_equal_or_apart_are_counted_at_once(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("members", "size", "most_calls"),
+    [
+        pytest.param([{n // 2, n // 2 + 20} for n in range(20)], 20, 20**2, id="equal or apart"),
+        pytest.param([{*range(9)} - {n} for n in range(4)], 9, 1 + 3 + 7, id="overlapping"),
+    ],
+)
+def test_no_part_of_many_members_is_counted_twice(
+    members: Sequence[set[int]], size: int, most_calls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Space] = []
     common_size = Space.common_size
@@ -64,10 +71,10 @@ def test_many_members_that_are_equal_or_apart_are_counted_at_once(
         return common_size(space, others)
 
     monkeypatch.setattr(Space, "common_size", counting)
-    members = [made("a", Parameter("x", (n // 2, n // 2 + 20))) for n in range(20)]
+    union = UnionSpace("many", [made("a", Parameter("x", (*values,))) for values in members])
 
-    assert UnionSpace("many", members).size == 20
-    assert len(calls) < 20**2
+    assert union.size == size
+    assert len(calls) <= most_calls
 
 
 def test_members_without_a_common_value_of_a_divisor_have_no_common_config() -> None:
