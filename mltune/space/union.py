@@ -7,6 +7,7 @@ a single space: `with_family` and `without_family` convert between the two forms
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, zip_longest
 from typing import Protocol, cast
 
@@ -73,7 +74,7 @@ class UnionSpace:
         self.family = ", ".join(self.families)
         self.parameters = _together(name, members)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of configs."""
         return sum(
