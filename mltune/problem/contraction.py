@@ -170,7 +170,7 @@ class Contraction:
 
     @property
     def beyond_blas(self) -> str:
-        """What BLAS's functions lack: `an epilogue`, `a compute type`; empty for nothing."""
+        """What BLAS's functions lack, such as `an epilogue`; empty for nothing."""
         if self.epilogue:
             return "an epilogue"
         if self.rounds:
