@@ -265,7 +265,10 @@ def kept_finding(
     selector: Selector, speeds: Sequence[Speed], hashes: Sequence[str], device: DeviceInfo
 ) -> Finding | None:
     """Return the result of an earlier check; None if there was none."""
-    file = _file(selector, speeds, hashes, device)
+    return _read(_file(selector, speeds, hashes, device), selector, speeds)
+
+
+def _read(file: Path | None, selector: Selector, speeds: Sequence[Speed]) -> Finding | None:
     try:
         data = json.loads(file.read_text(encoding="utf-8")) if file else {}
         right = tuple(map(int, data["right"]))
@@ -294,7 +297,7 @@ def keep_finding(
     if file is None:
         return
     found = {*finding.right, *dict(finding.wrong)}
-    kept = kept_finding(selector, speeds, hashes, device) or finding
+    kept = _read(file, selector, speeds) or finding
     data = {
         "device": device.model,
         "right": [*finding.right, *(each for each in kept.right if each not in found)],
