@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from mltune.device import list_devices
-from mltune.device.opencl.listing import first_process
+from mltune.device.opencl.listing import is_forked
 from mltune.device_info import DeviceInfo
 from mltune.errors import NoDeviceError, UsageError
 from mltune.kernel.families import FAMILIES
@@ -93,12 +92,12 @@ class SelectorFile:
         self, learn: Path | None = None, device: str | None = None, *, check: bool = True
     ) -> TunedGemm:
         """Write the kernels, and bind them; see the function `load`."""
-        selector, where = selector_of(self.document), str(self.path)
+        selector = selector_of(self.document)
+        tuned = _bound(selector, str(self.path), learn, device, self.pack, self.speeds)
         if not self.pack:
-            return _bound(selector, where, learn, device)
-        tuned = _bound(selector, where, learn, device, self.pack, self.speeds, is_pack=True)
+            return tuned
         devices: list[DeviceInfo] = []
-        if check and first_process() == os.getpid():  # else a driver may never answer
+        if check and not is_forked():  # else a driver may never answer
             with suppress(NoDeviceError):  # without a device it can still choose
                 devices = [entry.info for entry in list_devices()]
         refuse_elsewhere(self.pack, selector, tuned.kernels, devices)
@@ -110,10 +109,8 @@ def _bound(
     where: str,
     learn: Path | None,
     device: str | None,
-    name: str = "",
+    pack: str = "",
     speeds: Sequence[Speed] = (),
-    *,
-    is_pack: bool = False,
 ) -> TunedGemm:
     """Generate a selector's kernels, and bind them to it."""
     kernels, changed = [], []
@@ -126,11 +123,11 @@ def _bound(
         if kernel.source_hash != entry.source_hash:
             changed.append(entry.name)
         kernels.append(kernel)
-    if changed and not is_pack:  # a pack is checked when a device first uses it
+    if changed and not pack:  # a pack is checked when a device first uses it
         names = changed[0] if len(changed) == 1 else f"{len(changed)} kernels"
         _log.warning(
             "%s: this version of mltune writes %s differently from the one that measured it",
             where,
             names,
         )
-    return TunedGemm(selector, kernels, learn, name=name, speeds=speeds, device=device)
+    return TunedGemm(selector, kernels, learn, name=pack, speeds=speeds, device=device)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +17,7 @@ from mltune.counted import counted
 from mltune.device import choose
 from mltune.device.opencl.describe import describe
 from mltune.device.opencl.linker import has_linker
-from mltune.device.opencl.listing import driver_device, first_process
+from mltune.device.opencl.listing import driver_device, is_forked
 from mltune.errors import MltuneError, UsageError
 from mltune.kernel import abi
 from mltune.kernel.kernel import Kernel
@@ -477,7 +476,7 @@ def _refuse_fork() -> None:
     One that the program itself began is not found. To load a selector begins none, so that forks
     may use it.
     """
-    if first_process() != os.getpid():
+    if is_forked():
         raise UsageError(
             "this process was forked after OpenCL had begun: start processes with 'spawn', "
             "such as multiprocessing.get_context('spawn').Process(...)"

@@ -54,6 +54,11 @@ def first_process() -> int:
     return os.getpid()
 
 
+def is_forked() -> bool:
+    """Whether this process is a fork of the one that first used a driver."""
+    return first_process() != os.getpid()
+
+
 def driver_device(entry: DeviceEntry) -> cl.Device:
     """Return the driver's own handle of a device.
 
