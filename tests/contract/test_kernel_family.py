@@ -127,7 +127,7 @@ def _tiled_config(rng: random.Random, precision: Precision) -> Config:
             "vector_width_u": rng.choice((1, 2, 4)),
             "wave_lanes_0": rng.choice((0, 1, 2, 4)),
             "wave_lanes_1": rng.choice((0, 1, 2)),
-            "edge_type": rng.choice(("remainder", "loops")),
+            "edge_type": rng.choice(("shiftptr", "remainder", "loops")),
             f"direct_to_registers_{rng.choice('ab')}": 1,
         }
         values |= {name: value for name, value in optional.items() if rng.random() < 0.5}

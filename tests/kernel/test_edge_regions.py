@@ -109,8 +109,33 @@ def test_one_region_is_what_the_family_writes_without_the_word() -> None:
 
 
 def test_shared_sums_have_no_edge_regions() -> None:
-    with pytest.raises(UsageError, match="edge_type must be branch where work-groups share a sum"):
+    with pytest.raises(UsageError, match="edge_type must be branch or shiftptr where"):
         _kernel(gemm(Precision.SINGLE), global_split_u=2)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"prefetch_global_read": 1, "vector_width": 4},
+        {"direct_to_registers_a": 1, "vector_access": "vload"},
+        {"vector_width_u": 2, "loop_unroll": 2, "global_split_u": 2},
+        {"stagger_u": 2, "local_buffers": 2, "prefetch_global_read": 1, "persistent_kernel": 1},
+    ],
+)
+@pytest.mark.parametrize("transposes", ["nn", "tt"])
+def test_what_lies_outside_is_read_inside(
+    runner: WorkerRunner, transposes: str, changes: dict[str, int | str]
+) -> None:
+    """Whole vectors at the edge, one across it, less than one, and matrices that none fit."""
+    contraction = gemm(Precision.SINGLE, *transposes)
+    kernel = _kernel(contraction, **{"edge_type": "shiftptr", **changes})
+    assert "last" in kernel.source
+
+    for m, n, k, gap in ((20, 12, 12, 0), (18, 14, 12, 2), (2, 3, 9, 6), (19, 13, 11, 0)):
+        problem = gemm_problem(contraction, m, n, k, ldc=m + gap, beta=0.5)
+        measured = runner.run_kernel(problem, kernel)
+
+        assert measured.status is Status.OK, f"{problem}: {measured.message}"
 
 
 def test_the_written_source_matches_the_golden_file() -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from mltune.errors import UsageError
 from mltune.space.yaml_document import Item
 
-_BRANCH = "the edge of C is handled by branches, or with edge_type: remainder by more kernels"
 _COALESCED = "neighbouring work-items always read neighbouring elements"
 FIXED: dict[str, tuple[str, str]] = {
-    "EdgeType": ("Branch", _BRANCH),
     "KernelLanguage": ("Source", "kernels are written in OpenCL C"),
     "LoopTail": ("True", "every number of terms is computed"),
     "LoopDoWhile": ("False", "a sum may have fewer terms than DepthU"),

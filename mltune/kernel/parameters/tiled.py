@@ -290,6 +290,7 @@ TILED = FamilyParameters(
             name="edge_type",
             abbreviation="ET",
             meaning="`branch`: every work-group checks whether its macro tile is inside of C. "
+            "`shiftptr`: what is outside is read inside, without checks but in the last step. "
             "`remainder`: a kernel without these checks for whole tiles, and up to three "
             "more for the remaining rows, columns and corner, launched only if there are "
             "any; in no shipped space. `none`: only packed GEMMs whose M and N are "
@@ -297,18 +298,22 @@ TILED = FamilyParameters(
             "the loop over the sum has no branches inside. `loops`: any problem, with two "
             "loops: one without branches for whole steps of tiles inside of C, one with "
             "checks for the rest",
-            values=("branch", "remainder", "none", "loops"),
+            values=("branch", "shiftptr", "remainder", "none", "loops"),
             default="branch",
             limits=(
                 Limit(
-                    'edge_type == "branch" or global_split_u == 1',
-                    "branch where work-groups share a sum",
+                    'edge_type == "branch" or edge_type == "shiftptr" or global_split_u == 1',
+                    "branch or shiftptr where work-groups share a sum",
                 ),
                 Limit(
-                    'edge_type == "branch" or persistent_kernel == 0',
-                    "branch with persistent_kernel",
+                    'edge_type == "branch" or edge_type == "shiftptr" or persistent_kernel == 0',
+                    "branch or shiftptr with persistent_kernel",
                 ),
                 Limit('edge_type != "loops" or stagger_u <= 1', "other than loops with stagger_u"),
+            ),
+            tensile=Tensile(
+                "EdgeType",
+                words=(("Branch", "branch"), ("ShiftPtr", "shiftptr"), ("None", "none")),
             ),
         ),
         MAX_REGISTERS,

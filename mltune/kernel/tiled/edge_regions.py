@@ -38,9 +38,11 @@ class EdgeRegion:
 
 
 EXACT = "none"  # of edge_type: there are no edges, and no code for them
+MOVED = "shiftptr"  # what lies outside of C is read inside
 LOOPS = "loops"  # two loops over the sum, without guards and with them
 EDGE_REGIONS: dict[str, tuple[EdgeRegion, ...]] = {
     "branch": (EdgeRegion("", ("all", "all")),),
+    MOVED: (EdgeRegion("", ("all", "all")),),
     "remainder": (
         EdgeRegion("", ("whole", "whole"), "The whole macro tiles of C."),
         EdgeRegion("_rows", ("edge", "whole"), "The rows below them."),

@@ -16,7 +16,7 @@ from mltune.kernel.signature import Signature
 from mltune.kernel.split_sum import SplitSum, Sums
 from mltune.kernel.template import Section, kernel_source
 from mltune.kernel.tiled.along_sum import width_along
-from mltune.kernel.tiled.edge_regions import EDGE_REGIONS, EXACT
+from mltune.kernel.tiled.edge_regions import EDGE_REGIONS, EXACT, MOVED
 from mltune.kernel.tiled.operand import Operand, global_access, part_width
 from mltune.kernel.tiled.stagger import Stagger
 from mltune.kernel.tiled.transpose_first import TransposeFirst
@@ -96,6 +96,7 @@ def _source(
         "name": name,
         "p": dict(settings.values.items()),
         "edge_type": settings.word("edge_type"),
+        "moves": settings.word("edge_type") == MOVED,
         "buffers": settings.number("local_buffers"),
         "is_async": is_async,
         "has_patches": settings.number("wave_lanes_0") > 0,

@@ -34,8 +34,14 @@
  * vectors when its patch is nearly square.
 {% endif %}
  *
+{% if moves %}
+ * At the edge of C what lies outside is read inside of it: the sums that it gives are not stored.
+ * In the last step of the sum and in badly aligned matrices each vector is looked at by itself;
+ * what lies outside counts as zero. All
+{% else %}
  * At the edge of C, in the last step of the sum and in badly aligned matrices each vector is
  * looked at by itself; what lies outside counts as zero and is neither read nor written. All
+{% endif %}
  * work-items of a work-group take the same branch. Sizes are below 2^31; addresses have 64 bits.
  */
 

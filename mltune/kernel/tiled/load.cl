@@ -1,5 +1,11 @@
 {# Load one operand from global memory, to its tile in local memory or to registers. #}
 {% set X, x, i = o.X, o.x, o.i %}
+{% set along, across = X ~ "_ALONG(n)", X ~ "_ACROSS(n)" %}
+{% if moves and o.free_is_contiguous %}
+{% set along = "min(" ~ along ~ ", last - (" ~ X ~ "_WIDTH - 1))" %}
+{% elif moves %}
+{% set across = "min(" ~ across ~ ", last)" %}
+{% endif %}
 {% if o.is_shared %}
 /*
  * ---- {{ X }}: from global memory to local memory ----
@@ -34,11 +40,11 @@
 {% endif %}
 {% if not is_async %}
 
-/* Load vector n of this work-item's share. */
+/* Load vector n of this work-item's share{{ ", or instead of what lies outside of C a vector inside" if moves }}. */
 static inline {{ X }}_VECTOR load_{{ x }}(const __global STORED *{{ x }}, const ulong ld_{{ x }},
-                              const uint item, const int n)
+                              const uint item, const int n{{ ", const uint last" if moves }})
 {
-    return {{ X }}_READ({{ x }} + {{ X }}_ALONG(n) + {{ X }}_ACROSS(n) * ld_{{ x }});
+    return {{ X }}_READ({{ x }} + {{ along }} + {{ across }} * ld_{{ x }});
 }
 {% endif %}
 
@@ -84,10 +90,10 @@ static inline void store_{{ x }}(__local TYPE *tile, {{ X }}_VECTOR vector, cons
 
 /* Copy vector n of this work-item's share past the registers; see COMMIT and WAIT. */
 static inline void copy_{{ x }}(__local TYPE *tile, const __global STORED *{{ x }}, const ulong ld_{{ x }},
-                          const uint item, const int n)
+                          const uint item, const int n{{ ", const uint last" if moves }})
 {
     const uint along = {{ X }}_ALONG(n), across = {{ X }}_ACROSS(n);
-    const __global STORED *from = {{ x }} + along + across * ld_{{ x }};
+    const __global STORED *from = {{ x }} + {{ along if moves else "along" }} + {{ across if moves else "across" }} * ld_{{ x }};
 {% if o.is_along %}
     __local TYPE *to = tile + {{ X }}_PLACE({{ X }}_ROW(across), along);
 {% elif o.free_is_contiguous %}
@@ -113,7 +119,10 @@ static inline {{ X }}_VECTOR read_{{ x }}(const __global STORED *{{ x }}, const 
                               const ulong ld_{{ x }}, const uint first, const uint l,
                               const uint free_left, const uint terms_left, const bool whole)
 {
-    const __global STORED *from = {{ x }} + first * {{ to_next }} + l * {{ to_term }};
+{% if moves %}
+    const uint begin = whole ? min(first, free_left - {{ X }}_WIDTH) : first;
+{% endif %}
+    const __global STORED *from = {{ x }} + {{ "begin" if moves else "first" }} * {{ to_next }} + l * {{ to_term }};
     if (whole)
         return {{ o.conjugated(X ~ "_READ(from)" if o.free_is_contiguous else X ~ "_READ(from, " ~ to_next ~ ")") }};
     {{ X }}_VECTOR vector = ({{ X }}_VECTOR)(0);

@@ -84,7 +84,7 @@ tile_{{ o.x }}{{ " + buffer * " ~ o.X ~ "_TILE" if buffers > 1 }}
             /* Of {{ o.X }}, each work-item reads its own part: where it begins in this step. */
             const __global STORED *const here_{{ o.x }} = next_{{ o.x }};
             const uint here_left = left;
-            const bool whole_{{ o.x }} = inside_{{ o.i }} && vectors_{{ o.x }} && left >= DU;
+            const bool whole_{{ o.x }} = {{ "inside_" ~ o.i ~ " && " if not moves }}vectors_{{ o.x }} && left >= DU;
 {% endfor %}
 {% if buffers == 1 %}
             {{ "STORE_TILES" if p.prefetch_global_read else "COPY_TILES" }}();

@@ -5,7 +5,7 @@ _Pragma("unroll {{ unroll }}") for (int n = 0; n < {{ o.X }}_LOADS; ++n)
 {%- endmacro %}
 {% macro whole(o) -%}
 {% set inside = "inside_" ~ o.i ~ " && vectors_" ~ o.x ~ " && left >= DU" %}
-{% if edge_type == "none" %}terms > 0{% elif edge_type == "loops" %}guarded ? {{ inside }} : terms > 0{% else %}{{ inside }}{% endif %}
+{% if moves %}vectors_{{ o.x }} && left >= DU{% elif edge_type == "none" %}terms > 0{% elif edge_type == "loops" %}guarded ? {{ inside }} : terms > 0{% else %}{{ inside }}{% endif %}
 {%- endmacro %}
 {% macro load_edge(o) -%}
 load_edge_{{ o.x }}(next_{{ o.x }}, step_{{ o.x }}, ld_{{ o.x }}, item, n,
@@ -21,7 +21,7 @@ load_edge_{{ o.x }}(next_{{ o.x }}, step_{{ o.x }}, ld_{{ o.x }}, item, n,
 {% for o in shared %}
         if ({{ whole(o) }}) {
             {{ each_vector(o, o.loads) }}
-                share_{{ o.x }}[n] = load_{{ o.x }}(next_{{ o.x }}, ld_{{ o.x }}, item, n);
+                share_{{ o.x }}[n] = load_{{ o.x }}(next_{{ o.x }}, ld_{{ o.x }}, item, n{{ ", last_" ~ o.x if moves }});
         } else {
             {{ each_vector(o, o.loads) }}
                 share_{{ o.x }}[n] = {{ load_edge(o) }};
@@ -55,9 +55,9 @@ load_edge_{{ o.x }}(next_{{ o.x }}, step_{{ o.x }}, ld_{{ o.x }}, item, n,
         if ({{ whole(o) }}) {
             {{ each_vector(o, [o.loads, 8] | min) }}
 {% if is_async %}
-                copy_{{ o.x }}({{ tile }}, next_{{ o.x }}, ld_{{ o.x }}, item, n);
+                copy_{{ o.x }}({{ tile }}, next_{{ o.x }}, ld_{{ o.x }}, item, n{{ ", last_" ~ o.x if moves }});
 {% else %}
-                store_{{ o.x }}({{ tile }}, load_{{ o.x }}(next_{{ o.x }}, ld_{{ o.x }}, item, n), item, n);
+                store_{{ o.x }}({{ tile }}, load_{{ o.x }}(next_{{ o.x }}, ld_{{ o.x }}, item, n{{ ", last_" ~ o.x if moves }}), item, n);
 {% endif %}
         } else {
             {{ each_vector(o, 1) }}

@@ -14,9 +14,11 @@
 {{ signature.position }}
 
     /* Vectors need neighbours in memory, and a vector pointer an address that is a multiple of the
-       vector's size. */
+       vector's size{{ ". At the edge of C none may lie across it" if moves }}. */
 {% for o in operands %}
-    const bool vectors_{{ o.x }} = step_{{ o.x }} == 1{% if o.is_aligned %} && ({{ signature.places(o.x) }}) % {{ o.X }}_WIDTH == 0{% endif %};
+    const bool vectors_{{ o.x }} = step_{{ o.x }} == 1{% if o.is_aligned %} && ({{ signature.places(o.x) }}) % {{ o.X }}_WIDTH == 0{% endif %}{% if moves and (o.free_is_contiguous or not o.is_shared) %}
+
+        && (size_{{ o.i }} - tile_{{ o.i }} >= MT{{ o.axis }} || (size_{{ o.i }} - tile_{{ o.i }}) % {{ o.X }}_WIDTH == 0){% endif %};
 {% endfor %}
 {% if writes_c %}
     const bool vectors_c = step_c == 1{% if p.vector_access == "cast" %} && ({{ signature.places("c") }}) % VW == 0{% endif %};
@@ -25,6 +27,13 @@
     const bool inside_{{ i }} = {% if part == "all" %}size_{{ i }} - tile_{{ i }} >= MT{{ loop.index0 }}{% else %}{{ "true" if part == "whole" else "false" }}{% endif %};
 {% endfor %}
 
+{% if moves %}
+    /* What lies outside of C is read inside: no sum that is stored has a part in it. */
+{% for o in shared %}
+    const uint last_{{ o.x }} = size_{{ o.i }} - tile_{{ o.i }} - 1;
+{% endfor %}
+
+{% endif %}
     a += start_a + tile_i * {{ signature.free_step("a") }};
     b += start_b + tile_j * {{ signature.free_step("b") }};
 
