@@ -83,6 +83,7 @@ class Settings:
             problems.
         multiples: of m, n and k, at which the rows of packed matrices begin at whole vectors.
         memory: of the device; None if it is not known.
+        rows_along: the extents along which the rows of A and B lie: 0 for m, 1 for n, 2 for k.
     """
 
     tolerance: float = 0.02
@@ -93,6 +94,7 @@ class Settings:
     swapped: bool = False
     multiples: tuple[int, int, int] = (1, 1, 1)
     memory: Memory | None = None
+    rows_along: tuple[int, int] = (0, 2)
 
 
 @dataclass(frozen=True, slots=True)

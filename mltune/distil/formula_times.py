@@ -46,6 +46,7 @@ class _Known:
         self._whole = sizes.T.astype(np.int64)
         self._parts: dict[tuple[int, int], Array] = {}
         self._rests: dict[tuple[int, ...], NDArray[np.bool_]] = {}
+        self._halvings: dict[tuple[int, int], Array] = {}
 
     @cached_property
     def blocks(self) -> tuple[Array, Array]:
@@ -67,13 +68,33 @@ class _Known:
             self._rests[multiples] = np.any(rests, axis=0) if rests else self.m < 0
         return self._rests[multiples]
 
+    def odd(self, formula: TimeFormula) -> Array:
+        """`TimeFormula._odd` of each size."""
+        if not any(formula.narrowed):
+            return self.is_odd(formula.multiples).astype(np.float64)
+        pairs = zip(formula.narrowed, formula.multiples, strict=True)
+        return sum(
+            (each * self._halved(axis, multiple) for axis, (each, multiple) in enumerate(pairs)),
+            np.zeros(len(self.m)),
+        )
+
+    def _halved(self, axis: int, multiple: int) -> Array:
+        if (axis, multiple) not in self._halvings:
+            self._halvings[axis, multiple] = halvings_of(self._whole[axis], multiple)
+        return self._halvings[axis, multiple]
+
+
+def halvings_of(extents: NDArray[np.int64], multiple: int) -> Array:
+    """Return `mltune.selector.formula.halvings` of each extent."""
+    return np.asarray(np.log2(multiple // np.gcd(extents, multiple)))
+
 
 def _femtoseconds(formula: TimeFormula, sizes: _Known) -> Array:
     """`TimeFormula.femtoseconds`, at least 1."""
     tiles = sizes.parts(0, formula.rows) * sizes.parts(1, formula.columns) * sizes.batch
     each_step = formula.step + formula.tile_step * tiles + _of_waves(formula.waves, tiles)
     odd_step = formula.odd_step + _of_waves(formula.odd_waves, tiles)
-    each_step += sizes.is_odd(formula.multiples) * odd_step
+    each_step += sizes.odd(formula) * odd_step
     once = formula.launch + formula.tile * tiles
     once += formula.wave * np.ceil(tiles / formula.units)
     once += sizes.is_odd(formula.result_multiples) * (formula.odd_tile * tiles)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mltune.distil.drawn_sizes import drawn_sizes
 from mltune.distil.fit import KEPT, Settings
 from mltune.distil.formula_times import log_seconds
-from mltune.distil.formulas import fit_formula
+from mltune.distil.formulas import fit_each
 from mltune.distil.likeness import kernel_covariance
 from mltune.distil.portfolio import cover
 from mltune.distil.residual_forest import ResidualForest
@@ -227,21 +227,18 @@ def _with_drawn(table: TimeTable, settings: Settings) -> TimeTable:
 def learn(table: TimeTable, portfolio: tuple[int, ...], settings: Settings) -> Teacher:
     """Learn from the measured times of some kernels."""
     blockings = [blocking_of(table.kernels[column].name) or _UNKNOWN for column in portfolio]
-    formulas = [
-        fit_formula(table, column, blocking, settings)
-        for column, blocking in zip(portfolio, blockings, strict=True)
-    ]
+    formulas = fit_each(table, portfolio, blockings, settings)
     sizes = np.array(table.sizes, dtype=np.float64)
     logs = np.log(table.seconds[:, list(portfolio)])
     if np.isfinite(logs).sum(axis=0).min() < LEAST_TIMES:
-        return Teacher(portfolio, tuple(formulas), None)
+        return Teacher(portfolio, formulas, None)
     expected = log_seconds(formulas, sizes)
     found: list[Teacher] = []
     for share in SHARES:
         residuals = logs - _mixed(expected, share)
         offsets = _offsets(residuals) if share < 1 else 0.0
         process = Residuals.learn(sizes, residuals - offsets, settings)
-        found.append(Teacher(portfolio, tuple(formulas), process, share, offsets))
+        found.append(Teacher(portfolio, formulas, process, share, offsets))
     best = min(found, key=lambda one: one.residuals.error if one.residuals else math.inf)
     assert best.residuals is not None
     residuals = logs - _mixed(expected, best.share) - best.offsets

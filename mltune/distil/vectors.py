@@ -1,4 +1,4 @@
-"""Which sizes let kernels read whole vectors."""
+"""Along which extents rows lie, and which sizes let kernels read whole vectors."""
 
 from __future__ import annotations
 
@@ -25,3 +25,10 @@ def whole_vectors(contraction: Contraction) -> tuple[int, int, int]:
         )
     )
     return m, n, k
+
+
+def rows_along(contraction: Contraction) -> tuple[int, int]:
+    """Return the extents along which the rows of A and B lie: 0 for m, 1 for n, 2 for k."""
+    summed = set(contraction.summation_indices)
+    first_a, first_b = contraction.index_assignments_a[0], contraction.index_assignments_b[0]
+    return (2 if first_a in summed else 0, 2 if first_b in summed else 1)

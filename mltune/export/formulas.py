@@ -64,7 +64,12 @@ def plan(formulas: Sequence[TimeFormula], *, halves: bool = True) -> Plan:
         each_step += [_rate(w.step, waves_of(shape, tiles, w.slots)) for w in formula.waves]
         odd: list[Node] = [Number(formula.odd_step)]
         odd += [_rate(w.step, waves_of(shape, tiles, w.slots)) for w in formula.odd_waves]
-        if _sum(odd) != _ZERO and formula.multiples != (1, 1, 1):
+        if _sum(odd) != _ZERO and any(formula.narrowed):
+            pairs = list(zip("mnk", formula.narrowed, formula.multiples, strict=True))
+            halved = [_rate(each, count(*_halvings(size, of))) for size, each, of in pairs if each]
+            name = "_".join(f"{size}{each}" for size, each, _ in pairs if each)
+            each_step.append(_times(_sum(odd), count(f"narrowed_{name}", _sum(halved))))
+        elif _sum(odd) != _ZERO and formula.multiples != (1, 1, 1):
             each_step.append(_given(_sum(odd), count(*_is_odd(formula.multiples))))
         once: list[Node] = [Number(formula.launch), _rate(formula.tile, tiles)]
         if formula.wave:
@@ -119,3 +124,11 @@ def _is_odd(multiples: tuple[int, int, int]) -> tuple[str, Node]:
     asked = zip("mnk", multiples, strict=True)
     name = "_".join(f"{size}{multiple}" for size, multiple in asked if multiple > 1)
     return f"odd_{name}", Operation("flag", (Operation(">", (any_rest(multiples), _ZERO)),))
+
+
+def _halvings(size: str, multiple: int) -> tuple[str, Node]:
+    """Return the name and the value of `mltune.selector.formula.halvings`."""
+    powers = [2**power for power in range(1, multiple.bit_length())]
+    rests = [Operation("&", (Name(size), Number(power - 1))) for power in powers]
+    flags = [Operation("flag", (Operation(">", (rest, _ZERO)),)) for rest in rests]
+    return f"halvings_{size}{multiple}", _sum(flags)

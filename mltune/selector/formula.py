@@ -60,10 +60,12 @@ class TimeFormula:
         launch + tile * tiles + wave * waves of units + load_a * blocks of A + load_b * blocks of B
         + (step + tile_step * tiles + sum of waves.step * waves) * steps
 
-    A size of which not every extent is a multiple of `multiples` is read element by element, which
-    costs `odd_step` more in each step, and `odd_waves` in each step of a wave. One whose C cannot
-    be written in vectors, by `result_multiples`, costs `odd_tile` more for each tile. A block has
-    `BLOCK` elements: kernels that pack A and B first read each element once, whatever the tiles.
+    A size of which not every extent is a multiple of `multiples` is read in narrower accesses,
+    which costs `odd_step` more in each step, and `odd_waves` in each step of a wave; with
+    `narrowed`, so much for each element and each time that its access must be halved. One whose C
+    cannot be written in vectors, by `result_multiples`, costs `odd_tile` more for each tile. A
+    block has `BLOCK` elements: kernels that pack A and B first read each element once, whatever
+    the tiles.
 
     Attributes:
         rows: of C that one work-group computes.
@@ -72,6 +74,8 @@ class TimeFormula:
         wave: what a wave costs before the first step and after the last.
         units: tiles of such a wave.
         multiples: of m, n and k where vectors can be read.
+        narrowed: elements of A and B, of each term of a sum, whose rows lie along m, n and k; all
+            0 if it does not matter which extents are odd, and how odd they are.
         result_multiples: of m and n where C can be written in vectors.
         load_a: femtoseconds for each block of A, and of a part of one.
         load_b: the same for B.
@@ -97,6 +101,7 @@ class TimeFormula:
     odd_tile: int = 0
     load_a: int = 0
     load_b: int = 0
+    narrowed: tuple[int, int, int] = (0, 0, 0)
 
     def __post_init__(self) -> None:
         for name in ("rows", "columns", "depth"):
@@ -106,6 +111,12 @@ class TimeFormula:
         _check("units", self.units, 1, _MOST_SLOTS)
         for multiple in (*self.multiples, *self.result_multiples):
             _check("multiples", multiple, 1, _MOST_EXTENT)
+        for elements, multiple in zip(self.narrowed, self.multiples, strict=True):
+            _check("narrowed", elements, 0, 2 * _MOST_EXTENT)
+            if elements and multiple & (multiple - 1):
+                raise UsageError(
+                    f"time formula: multiples must be powers of 2 with narrowed, got {multiple}"
+                )
         for waves in (self.waves, self.odd_waves):
             if len(waves) > MOST_WAVES:
                 raise UsageError(
@@ -117,9 +128,8 @@ class TimeFormula:
         tiles = -(-m // self.rows) * -(-n // self.columns) * batch
         each_step = self.step + self.tile_step * tiles
         each_step += _of_waves(self.waves, tiles)
-        of_m, of_n, of_k = self.multiples
-        if m % of_m or n % of_n or k % of_k:
-            each_step += self.odd_step + _of_waves(self.odd_waves, tiles)
+        if odd := self._odd(m, n, k):
+            each_step += odd * (self.odd_step + _of_waves(self.odd_waves, tiles))
         once = self.launch + self.tile * tiles + self.wave * -(-tiles // self.units)
         if m % self.result_multiples[0] or n % self.result_multiples[1]:
             once += self.odd_tile * tiles
@@ -127,6 +137,34 @@ class TimeFormula:
             once += self.load_a * -(-m * k * batch // BLOCK)
             once += self.load_b * -(-k * n * batch // BLOCK)
         return once + each_step * -(-k // self.depth)
+
+    def _odd(self, m: int, n: int, k: int) -> int:
+        """How often `odd_step` counts."""
+        of_m, of_n, of_k = self.multiples
+        if not (m % of_m or n % of_n or k % of_k):
+            return 0
+        if not any(self.narrowed):
+            return 1
+        along_m, along_n, along_k = self.narrowed
+        return (
+            along_m * halvings(m, of_m) + along_n * halvings(n, of_n) + along_k * halvings(k, of_k)
+        )
+
+    @property
+    def most_odd(self) -> int:
+        """The most of these."""
+        pairs = zip(self.narrowed, self.multiples, strict=True)
+        return sum(each * halvings(1, multiple) for each, multiple in pairs) or 1
+
+
+def halvings(extent: int, multiple: int) -> int:
+    """How often an access of so many elements is halved until it suits rows of this length.
+
+    Args:
+        extent: the length, at least 0.
+        multiple: a power of 2.
+    """
+    return multiple.bit_length() - math.gcd(extent, multiple).bit_length()
 
 
 def _of_waves(waves: Sequence[Waves], tiles: int) -> int:
@@ -172,10 +210,12 @@ def _limit(formula: TimeFormula, extent: int) -> int:
     tile_steps = Fraction(1, area * formula.depth)
     rate = (formula.tile + formula.odd_tile) * tiles + formula.tile_step * tile_steps
     rate += formula.wave * tiles / formula.units
-    rate += (formula.step + formula.odd_step) * steps
+    rate += (formula.step + formula.most_odd * formula.odd_step) * steps
     rate += Fraction(formula.load_a + formula.load_b, BLOCK * extent)
-    for waves in (*formula.waves, *formula.odd_waves):  # a wave may have a single tile
-        rate += waves.step * (tile_steps / waves.slots + steps)
+    every = [(waves, 1) for waves in formula.waves]
+    every += [(waves, formula.most_odd) for waves in formula.odd_waves]
+    for waves, count in every:  # a wave may have a single tile
+        rate += count * waves.step * (tile_steps / waves.slots + steps)
     once = formula.launch + formula.wave + formula.load_a + formula.load_b
     most = math.floor((INT64_MAX - once) / rate) if rate else INT64_MAX
     return min(most, INT64_MAX - 1)

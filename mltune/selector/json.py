@@ -259,8 +259,8 @@ def _formula(entry: Checked) -> TimeFormula:
     for name, field in parts.items():
         if name in ("waves", "odd_waves"):
             values[name] = _waves(field)
-        elif name in ("multiples", "result_multiples"):
-            length = 3 if name == "multiples" else 2
+        elif name in ("multiples", "result_multiples", "narrowed"):
+            length = 2 if name == "result_multiples" else 3
             values[name] = tuple(_rate(each) for each in field.entries(length=length))
         else:
             values[name] = _rate(field)

@@ -26,9 +26,9 @@ from mltune.cost_model.train import distinct_columns
 from mltune.device_info import DeviceInfo
 from mltune.distil.fit import Settings
 from mltune.distil.formula_times import log_seconds
-from mltune.distil.formulas import formula_of
+from mltune.distil.formulas import formula_of, of_one_kind
 from mltune.distil.table import EXPECTED_WEIGHT
-from mltune.distil.vectors import whole_vectors
+from mltune.distil.vectors import rows_along, whole_vectors
 from mltune.kernel.name import blocking_of
 from mltune.problem import Problem
 from mltune.selector import TimeFormula
@@ -81,6 +81,7 @@ class LeaderModel:
             compute_units=device.compute_units,
             swapped=contraction.swaps_operands,
             multiples=whole_vectors(contraction),
+            rows_along=rows_along(contraction),
         )
         self._blockings = [blocking_of(name) for name in names]
         self._sizes = np.array([(p.m, p.n, p.k, p.batch) for p in problems], dtype=np.float64)
@@ -132,21 +133,27 @@ class LeaderModel:
 
     def _formulas(self, shown: Array, weights: Array) -> list[TimeFormula | None]:
         """Return a formula for each kernel; None if its name does not contain its tile."""
-        found: list[TimeFormula | None] = []
-        for column, blocking in enumerate(self._blockings):
-            if blocking is None:
-                found.append(None)
-                continue
+        known = [
+            (c, blocking) for c, blocking in enumerate(self._blockings) if blocking is not None
+        ]
+        seconds = shown[:, [column for column, _ in known]]
+
+        def fit(number: int, is_narrowed: bool) -> TimeFormula:
+            column, blocking = known[number]
             used = np.isfinite(shown[:, column])
-            found.append(
-                formula_of(
-                    self._sizes[used],
-                    shown[used, column],
-                    weights[used, column],
-                    blocking,
-                    self._settings,
-                )
+            return formula_of(
+                self._sizes[used],
+                shown[used, column],
+                weights[used, column],
+                blocking,
+                self._settings,
+                is_narrowed=is_narrowed,
             )
+
+        found: list[TimeFormula | None] = [None] * len(self._blockings)
+        formulas = of_one_kind(fit, self._sizes, seconds)
+        for (column, _), formula in zip(known, formulas, strict=True):
+            found[column] = formula
         return found
 
 

@@ -30,7 +30,7 @@ from mltune.distil.fit import Settings, folds
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.teacher import teach
 from mltune.distil.traffic import memory_of
-from mltune.distil.vectors import whole_vectors
+from mltune.distil.vectors import rows_along, whole_vectors
 from mltune.runtime.learning import Learner, candidates
 from mltune.selector import Selector
 from mltune.workflow.expected_times import rule_table
@@ -129,6 +129,7 @@ def main() -> None:
         memory=memory_of(recorded.device, recorded.contraction),
         swapped=recorded.contraction.swaps_operands,
         multiples=whole_vectors(recorded.contraction),
+        rows_along=rows_along(recorded.contraction),
     )
     table = rule_table(recorded.measurements, recorded.infos, recorded.timed)
     found = list(cases(recorded, table, settings, options.method, options.seeds))

@@ -27,7 +27,7 @@ from mltune.distil import TimeTable
 from mltune.distil.fit import PARTS, Settings, folds
 from mltune.distil.methods import METHODS
 from mltune.distil.traffic import memory_of
-from mltune.distil.vectors import whole_vectors
+from mltune.distil.vectors import rows_along, whole_vectors
 from mltune.measurement import Phase
 from mltune.problem import problem_of_size
 from mltune.run.csv_table import write_table
@@ -128,6 +128,7 @@ def _held_out(
         memory=memory_of(recorded.device, recorded.contraction),
         swapped=recorded.contraction.swaps_operands,
         multiples=whole_vectors(recorded.contraction),
+        rows_along=rows_along(recorded.contraction),
     )
     splits = []
     for seed in range(SPLITS):

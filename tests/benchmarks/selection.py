@@ -30,7 +30,7 @@ from mltune.distil.methods import METHODS
 from mltune.distil.portfolio import cover
 from mltune.distil.rules import RULES
 from mltune.distil.traffic import memory_of
-from mltune.distil.vectors import whole_vectors
+from mltune.distil.vectors import rows_along, whole_vectors
 from mltune.problem import problem_of_size, problem_type_name
 from mltune.problem.sizes import parse_sizes
 from mltune.report.axis import Axis
@@ -75,6 +75,7 @@ def main() -> None:
         memory=memory_of(recorded.device, recorded.contraction),
         swapped=recorded.contraction.swaps_operands,
         multiples=whole_vectors(recorded.contraction),
+        rows_along=rows_along(recorded.contraction),
     )
     print(f"{len(table.sizes)} sizes, {len(table.kernels)} kernels, {recorded.device.name}\n")
     seeds = range(options.first_seed, options.first_seed + options.seeds)

@@ -6,7 +6,7 @@ import pytest
 
 from mltune.distil import TimeTable, distil
 from mltune.distil.fit import Settings
-from mltune.distil.formulas import fit_formula, fit_formulas
+from mltune.distil.formulas import fit_each, fit_formula, fit_formulas
 from mltune.kernel.name import Blocking
 from mltune.problem import Precision, gemm
 from mltune.selector import TimeFormula, Waves
@@ -91,6 +91,39 @@ def test_rates_that_made_the_times_are_found_again(make_table: MakeTable, gaps: 
     assert found.launch == pytest.approx(KNOWN.launch, rel=0.02)
     assert np.abs(again / truth - 1).max() < 0.05
     assert np.abs(again / truth - 1).mean() < 0.01
+
+
+HALF = replace(SETTINGS, multiples=(8, 1, 8))
+NARROWED = replace(
+    KNOWN, multiples=(8, 1, 8), odd_step=10**7, odd_waves=(), narrowed=(32, 0, 16), odd_tile=0
+)
+
+
+@pytest.mark.parametrize("known", [replace(KNOWN, multiples=(8, 1, 8), odd_tile=0), NARROWED])
+def test_all_formulas_are_of_the_kind_that_is_nearer(
+    make_table: MakeTable, known: TimeFormula
+) -> None:
+    """Of two kernels, the second has too few times to tell its kind."""
+    table = make_table(200, kernels=2)
+    truth = np.array([known.femtoseconds(*size) / 1e15 for size in table.sizes])
+    few = np.where(np.arange(200) < 4, truth, np.nan)
+    blocking = Blocking((32, 16), 8)
+
+    found = fit_each(
+        replace(table, seconds=np.stack([truth, few], axis=1)), (0, 1), (blocking, blocking), HALF
+    )
+
+    assert [each.narrowed for each in found] == [known.narrowed] * 2
+    again = np.array([found[0].femtoseconds(*size) / 1e15 for size in table.sizes])
+    assert np.abs(again / truth - 1).max() < 0.1
+
+
+def test_rows_along_the_sum_count_both_tiles(make_table: MakeTable) -> None:
+    settings = replace(HALF, rows_along=(2, 2))
+
+    found = fit_formula(make_table(20), 0, Blocking((32, 16), 8), settings, is_narrowed=True)
+
+    assert found.narrowed == (0, 0, 48)
 
 
 def test_times_of_half_a_minute_have_formulas(make_table: MakeTable) -> None:

@@ -181,6 +181,7 @@ def random_formula(rng: np.random.Generator) -> TimeFormula:
         tuple(Waves(132 * at_once, rate(30)) for at_once in (1, 2, 4) if rng.random() < 0.7)
         for _ in range(2)
     )
+    narrowed = [(0, 0, 0), (rows, columns, 0), (0, 0, rows + columns)][rng.integers(3)]
     return TimeFormula(
         rows=rows,
         columns=columns,
@@ -191,8 +192,9 @@ def random_formula(rng: np.random.Generator) -> TimeFormula:
         tile_step=rate(20),
         waves=waves,
         multiples=[(1, 1, 1), (4, 1, 4), (2, 8, 1)][rng.integers(3)],
-        odd_step=rate(28),
+        odd_step=rate(20 if any(narrowed) else 28),
         odd_waves=odd,
+        narrowed=narrowed,
         wave=rate(28),
         units=132,
         result_multiples=[(1, 1), (4, 1), (1, 2)][rng.integers(3)],

@@ -29,6 +29,9 @@ def formula(**fields: Any) -> TimeFormula:
         ({"waves": (Waves(7, 1),)}, math.ceil(30 / 7) * 4),
         ({"multiples": (3, 8, 7), "odd_step": 5}, 0),
         ({"multiples": (3, 8, 2), "odd_step": 5, "odd_waves": (Waves(7, 1),)}, (5 + 5) * 4),
+        # 9 is halved three times until it suits rows of 8, 16 never, and 7 once for 2
+        ({"multiples": (8, 8, 2), "narrowed": (4, 9, 8), "odd_step": 5}, (4 * 3 + 8) * 5 * 4),
+        ({"multiples": (1, 8, 8), "narrowed": (4, 9, 0), "odd_step": 5}, 0),
         ({"wave": 2, "units": 7}, 2 * math.ceil(30 / 7)),
         ({"result_multiples": (3, 8), "odd_tile": 5}, 0),
         ({"result_multiples": (4, 1), "odd_tile": 5}, 5 * 30),
@@ -73,7 +76,8 @@ def test_no_time_within_the_limit_overflows(
     asked = TimeFormula(
         rows=rows, columns=columns, depth=depth, launch=launch, tile=tile, step=step,
         tile_step=tile_step, waves=(Waves(slots, wave),),
-        multiples=(2, 2, 2), odd_step=wave, odd_waves=(Waves(slots, step),), wave=wave,
+        multiples=(2, 8, 2), odd_step=wave, odd_waves=(Waves(slots, step),), wave=wave,
+        narrowed=data.draw(st.sampled_from([(0, 0, 0), (rows, columns, 0), (0, 0, 2048)])),
         units=slots, result_multiples=(2, 2), odd_tile=step, load_a=step,
         load_b=launch,
     )  # fmt: skip
@@ -100,6 +104,7 @@ def test_no_time_within_the_limit_overflows(
         {"waves": (Waves(2**31, 2**40),)},
         {"multiples": (2, 1, 1), "odd_step": 2**40},
         {"multiples": (1, 2, 1), "odd_waves": (Waves(1, 2**40),)},
+        {"multiples": (8, 1, 2), "narrowed": (4, 0, 8), "odd_step": 2**36},
         {"wave": 2**40, "units": 7},
         {"result_multiples": (1, 2), "odd_tile": 2**40},
         {"load_a": 2**40},

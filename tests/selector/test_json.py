@@ -61,6 +61,7 @@ SMALL = Selector(
             odd_tile=side,
             load_a=side,
             load_b=1,
+            narrowed=(side, 0, 2 * side),
         )
         for side in (16, 32, 64)
     ),
@@ -96,14 +97,22 @@ def test_a_teacher_is_kept(tmp_path: Path) -> None:
 def test_a_formula_as_first_written_is_the_same_for_all_sizes(tmp_path: Path) -> None:
     data = json.loads(GOLDEN.read_text())
     for formula in data["formulas"]:
-        for name in ("multiples", "odd_step", "odd_waves", "load_a", "load_b"):
+        for name in ("multiples", "odd_step", "odd_waves", "load_a", "load_b", "narrowed"):
             del formula[name]
     (tmp_path / "old.json").write_text(json.dumps(data))
 
     for read, written in zip(
         read_selector(tmp_path / "old.json").formulas, SMALL.formulas, strict=True
     ):
-        first = replace(written, multiples=(1, 1, 1), odd_step=0, odd_waves=(), load_a=0, load_b=0)
+        first = replace(
+            written,
+            multiples=(1, 1, 1),
+            odd_step=0,
+            odd_waves=(),
+            load_a=0,
+            load_b=0,
+            narrowed=(0, 0, 0),
+        )
         assert read == first
 
 

@@ -14,7 +14,7 @@ DIALECT = Dialect(
         "ceil_div": "-(-{0} // {1})",
         "max": "max({0}, {1})",
         ":=": "({0} := {1})",
-        "flag": "{0}",
+        "flag": "({0})",
         "given": "({0} if {1} else 0)",
     },
     tight=frozenset({"ceil_div"}),
