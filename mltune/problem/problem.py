@@ -259,10 +259,9 @@ def gemm_problem(
     if not contraction.is_gemm:
         raise UsageError(f"problem: {contraction.name} is not a GEMM")
     if batch != 1 and not contraction.batch_indices:
-        name, plain = problem_type_name(contraction), problem_type_name(contraction.in_blas())
         raise UsageError(
-            f"problem: {name} takes MxNxK, got {m}x{n}x{k}x{batch} "
-            f"(with a batch: {name.replace(plain, f'{plain}_batched')})"
+            f"problem: {problem_type_name(contraction)} takes MxNxK, got {m}x{n}x{k}x{batch} "
+            f"(with a batch: {problem_type_name(_batched(contraction))})"
         )
     if min(m, n, k, batch) < 1:
         raise UsageError(f"problem: sizes must be at least 1, got {m}x{n}x{k}x{batch}")
@@ -287,6 +286,20 @@ def gemm_problem(
         offset_c=offset_c,
         alpha=alpha,
         beta=beta,
+    )
+
+
+def _batched(gemm: Contraction) -> Contraction:
+    """Return a GEMM with a batch index, which has the longest stride in all tensors."""
+
+    def assigned(indices: tuple[int, ...]) -> tuple[int, ...]:
+        return (*[index + (index >= 2) for index in indices], 2)
+
+    return replace(
+        gemm,
+        index_assignments_a=assigned(gemm.index_assignments_a),
+        index_assignments_b=assigned(gemm.index_assignments_b),
+        num_indices_c=3,
     )
 
 

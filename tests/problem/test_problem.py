@@ -99,6 +99,7 @@ def test_a_gemm_size_has_three_or_four_extents(size: tuple[int, ...]) -> None:
     [
         ("sgemm_nn", "sgemm_nn_batched"),
         ("sgemm_nt_row_tf32_relu", "sgemm_nt_row_batched_tf32_relu"),
+        ("Cij_AikC_Bkj_CB", "Cijk_AilkC_Bljk_CB"),
     ],
 )
 def test_a_batch_for_an_unbatched_type_names_the_batched_one(name: str, batched: str) -> None:
