@@ -1,7 +1,8 @@
 """Sizes in files: CSV with the columns m,n,k[,batch][,count], and YAML lists.
 
-A CSV file may have further columns: `trans`, the transposes that a size is used with, such as `tn
-nn`; `layer`, where it is used; and `source`.
+A cell of `batch` or `count` may be empty, as in a file of calls. A CSV file may have further
+columns: `trans`, the transposes that a size is used with, such as `tn nn`; `layer`, where it is
+used; and `source`.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def _row(row: dict[str, str], where: str) -> Marked:
             occurs = tuple(cell.lower().split())
             if wrong := [word for word in occurs if word not in _TRANSPOSES]:
                 raise UsageError(f"{where}: trans must be nn, nt, tn, ..., got '{wrong[0]}'")
-        if column in NOTE_COLUMNS:
+        if column in NOTE_COLUMNS or (not cell and column in ("batch", "count")):
             continue
         if not re.fullmatch(r"[0-9]{1,10}", cell):
             needed = "a whole number of at most 10 digits"

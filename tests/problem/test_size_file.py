@@ -36,6 +36,12 @@ def test_csv_with_batch_and_count_in_any_order(tmp_path: Path) -> None:
     assert read_size_file(path) == (Size((1, 2, 3, 4), 5),)
 
 
+def test_csv_with_empty_cells_for_no_batch_and_a_count_of_1(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", "m,n,k,batch,count\n1,2,3,,\n4,5,6,7,8\n")
+
+    assert read_size_file(path) == (Size((1, 2, 3)), Size((4, 5, 6, 7), 8))
+
+
 def test_csv_that_says_with_which_transposes_a_size_occurs(tmp_path: Path) -> None:
     text = 'm,n,k,trans,layer,source\n1,2,3,tn NN,"first, of two",a paper\n4,5,6,tn,second,\n'
     path = write(tmp_path, "a.csv", text)
