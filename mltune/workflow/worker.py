@@ -14,7 +14,7 @@ from sqlalchemy import URL
 
 from mltune.counted import counted
 from mltune.device_info import DeviceInfo
-from mltune.errors import DeviceGoneError, UsageError
+from mltune.errors import DeviceGoneError, MltuneError, UsageError
 from mltune.problem import problem_type_name
 from mltune.run.database import PATIENCE_SECONDS, read_url
 from mltune.run.registry import enter, read_study
@@ -234,7 +234,7 @@ def _await_study(url: URL, study: str | None, seconds: float) -> RunInfo:
         try:
             with Store(url, create=False) as store:
                 return read_study(store, study)
-        except UsageError:
+        except MltuneError:  # also that a server is starting up
             if time.monotonic() >= end:
                 raise
         time.sleep(_LOOK_SECONDS)

@@ -6,6 +6,7 @@ import signal
 import time
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -141,12 +142,18 @@ def test_all_devices_need_a_database(mltune: Command, shared_search: tuple[str, 
 def test_workers_of_all_devices_wait_for_the_study(
     mltune: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = iter([UsageError("no study yet"), NoDeviceError("the study was found")])
+    answers = iter([UsageError("no study yet"), MltuneError("its server is starting up")])
 
-    def await_study(*_: object) -> None:
-        raise next(answers)
+    def study(*_: object) -> SimpleNamespace:
+        for error in answers:
+            raise error
+        return SimpleNamespace(id="one", sampler="tpe")
 
-    monkeypatch.setattr("mltune.workflow.worker.read_study", await_study)
+    def devices() -> None:
+        raise NoDeviceError("the study was found")
+
+    monkeypatch.setattr("mltune.workflow.worker.read_study", study)
+    monkeypatch.setattr("mltune.workflow.worker.all_devices", devices)
     monkeypatch.setattr("mltune.workflow.worker.Store", lambda *_, **__: nullcontext())
     asked = ("worker", "--device", "all", "--storage", f"sqlite:///{tmp_path}/all.db")
 
