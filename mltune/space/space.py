@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from mltune.space.expression import (
     MAX_TERMS,
     Node,
     Number,
+    Operation,
+    chain,
     evaluator,
     leaves,
     names,
@@ -148,23 +150,14 @@ class Space:
         distances = [parameter.distances(values[parameter.name]) for parameter in self.parameters]
         return tuple(self._config(point) for point in self._points.near(distances, count))
 
-    def common_size(self, others: Iterable[Space]) -> int:
-        """Count the configs that are in this space and in all others.
+    def size_without(self, others: Sequence[Space]) -> int:
+        """Count the configs that are in none of the others.
 
         Args:
             others: spaces with parameters of the same names.
         """
-        spaces = (self, *others)
-        values = {
-            parameter.name: [
-                value
-                for value in parameter.values
-                if all(value in space._allowed[parameter.name] for space in spaces)
-            ]
-            for parameter in self.parameters
-        }
-        conditions = [condition for space in spaces for condition in space._conditions]
-        return FeasiblePoints(values, conditions).size
+        values = {parameter.name: parameter.values for parameter in self.parameters}
+        return _size_without(values, self._conditions, others)
 
     def derived(self, ranks: Ranks) -> dict[str, NDArray[np.float64]]:
         """Compute the derived values of each row of ranks, as floats."""
@@ -187,6 +180,34 @@ class Space:
             f"{rule.where}: constraint '{rule.name}': the space is empty, no config satisfies "
             f"this and the constraints before it: {rule.text}{limits and f' ({limits})'}"
         )
+
+
+def _size_without(
+    values: Mapping[str, Sequence[Value]], conditions: Sequence[Node], others: Sequence[Space]
+) -> int:
+    """Count the points that satisfy the conditions and are in no other space.
+
+    Those outside the first other space are cut into parts that do not overlap: for each of its
+    parameters, those with a value that it lacks, and at last those against its conditions.
+    """
+    if not others:
+        return FeasiblePoints(values, conditions).size
+    first, *rest = others
+    inside = {
+        name: [value for value in those if value in first._allowed[name]]
+        for name, those in values.items()
+    }
+    if not all(inside.values()):
+        return _size_without(values, conditions, rest)
+    size, left = 0, dict(values)
+    for name, common in inside.items():
+        if outside := [value for value in values[name] if value not in common]:
+            size += _size_without({**left, name: outside}, conditions, rest)
+            left[name] = common
+    if against := [condition for condition in first._conditions if condition not in conditions]:
+        broken = Operation("not", (chain("and", against),))
+        size += _size_without(left, [*conditions, broken], rest)
+    return size
 
 
 def check_default(

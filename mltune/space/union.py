@@ -154,23 +154,12 @@ def _alike(member: Member, others: Sequence[Member]) -> list[Member]:
 
 
 def _also_in(member: Member, earlier: Sequence[Member]) -> int:
-    """Count the configs of a member that others contain, by inclusion and exclusion."""
+    """Count the configs of a member that others contain."""
     alike = _alike(member, earlier)
     if not alike:
         return 0
     if isinstance(member, Space) and all(isinstance(other, Space) for other in alike):
-        spaces = [other for other in alike if isinstance(other, Space)]
-        return _covered(member, (), member.size, spaces)
+        return member.size - member.size_without(
+            [other for other in alike if isinstance(other, Space)]
+        )
     return sum(any(config in other for other in alike) for config in member)
-
-
-def _covered(space: Space, within: tuple[Space, ...], most: int, others: Sequence[Space]) -> int:
-    """Of the `most` configs in a space and in all of `within`, count those in others."""
-    covered = 0
-    for number, other in enumerate(others):
-        common = space.common_size((*within, other))
-        if common == most:
-            return most
-        if common:
-            covered += common - _covered(space, (*within, other), common, others[:number])
-    return covered

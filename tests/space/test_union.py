@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from mltune.errors import UsageError
 from mltune.space.config import Config
 from mltune.space.constraint import Constraint
+from mltune.space.feasible import FeasiblePoints
 from mltune.space.load import parse_space
 from mltune.space.parameter import Parameter
 from mltune.space.recorded import RecordedSpace
@@ -53,28 +53,41 @@ def test_a_config_of_two_members_counts_once() -> None:
     assert Config.of({"x": 2}) not in UNION
 
 
-@pytest.mark.parametrize(
-    ("members", "size", "most_calls"),
-    [
-        pytest.param([{n // 2, n // 2 + 20} for n in range(20)], 20, 20**2, id="equal or apart"),
-        pytest.param([{*range(9)} - {n} for n in range(4)], 9, 1 + 3 + 7, id="overlapping"),
-    ],
-)
-def test_no_part_of_many_members_is_counted_twice(
-    members: Sequence[set[int]], size: int, most_calls: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("seed", range(8))
+def test_members_that_overlap_in_values_and_rules_are_counted_as_they_are_listed(
+    seed: int,
 ) -> None:
-    calls: list[Space] = []
-    common_size = Space.common_size
+    rng = np.random.default_rng(seed)
 
-    def counting(space: Space, others: Iterable[Space]) -> int:
-        calls.append(space)
-        return common_size(space, others)
+    def some(name: str) -> Parameter:
+        return Parameter(name, tuple(map(int, rng.choice(9, rng.integers(3, 9), replace=False))))
 
-    monkeypatch.setattr(Space, "common_size", counting)
-    union = UnionSpace("many", [made("a", Parameter("x", (*values,))) for values in members])
+    members = [
+        made("a", some("x"), some("y"), rule=f"(x + {n} * y) % {rng.integers(2, 5)} != 1")
+        for n in range(5)
+    ]
+    union = UnionSpace("random", members)
 
-    assert union.size == union.size == size
-    assert len(calls) <= most_calls
+    assert union.size == len(list(union)) == len(set().union(*members))
+
+
+def test_many_members_that_overlap_are_counted_in_few_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    members = [
+        made("a", Parameter("x", (*({*range(30)} - {n}),)), Y, rule=f"x * y != {n * 20 + 20}")
+        for n in range(20)
+    ]
+    counts: list[object] = []
+
+    def counting(*given: object) -> FeasiblePoints:
+        counts.append(given)
+        return FeasiblePoints(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("mltune.space.space.FeasiblePoints", counting)
+
+    assert UnionSpace("many", members).size == 30 * 2
+    assert len(counts) < 20**2
 
 
 def test_members_without_a_common_value_of_a_divisor_have_no_common_config() -> None:
