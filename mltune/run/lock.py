@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from mltune.errors import UsageError
@@ -24,7 +25,7 @@ class FolderLock:
     """
 
     def __init__(self, folder: Path, option: str = "--run") -> None:
-        path = folder / "run.lock"
+        self._path = path = folder / "run.lock"
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
@@ -46,6 +47,12 @@ class FolderLock:
         except OSError as error:
             self.close()
             raise file_error(path, "lock", error) from error
+
+    def remove_with_folder(self) -> None:
+        """Remove the folder if nothing else is in it; for a holder that has just made it."""
+        with suppress(OSError):
+            self._path.unlink()
+            self._path.parent.rmdir()
 
     def close(self) -> None:
         """Release the lock; a second call does nothing."""

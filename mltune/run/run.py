@@ -72,6 +72,7 @@ class Run:
             UsageError: when the folder holds a run already, or another process has it.
             MltuneError: when something cannot be written.
         """
+        is_new = not folder.exists()
         make_folder(folder)
         if (folder / INFO_NAME).exists():
             raise UsageError(
@@ -97,6 +98,8 @@ class Run:
         except BaseException:
             if store is not None:
                 store.close()
+            if is_new:
+                lock.remove_with_folder()
             lock.close()
             raise
         return cls(folder, info, store, lock, url if storage else None)

@@ -215,6 +215,18 @@ def test_the_database_of_another_runs_folder_is_not_shared(
     Run.create(tmp_path / "b", info, shared).close()
 
 
+def test_a_refused_storage_leaves_no_new_folder(tmp_path: Path, info: RunInfo) -> None:
+    storage = f"sqlite:///{tmp_path / 'nowhere' / 'shared.db'}"
+    old = tmp_path / "old"
+    old.mkdir()
+
+    for folder in (tmp_path / "new", old):
+        with pytest.raises(UsageError, match="there is no folder"):
+            Run.create(folder, info, storage)
+
+    assert [*tmp_path.iterdir()] == [old]
+
+
 def test_a_storage_that_has_gone_is_not_made_anew(tmp_path: Path, info: RunInfo) -> None:
     Run.create(tmp_path / "run", info, f"sqlite:///{tmp_path}/shared.db").close()
     (tmp_path / "shared.db").unlink()
