@@ -21,6 +21,7 @@ from mltune.problem.precision import Precision
 from mltune.problem.sizes import parse_sizes
 from mltune.run.host import Host
 from mltune.run.lock import FolderLock
+from mltune.runner.capacity import refuse_too_large
 from mltune.shell import command
 from mltune.space.shipped import AUTO
 from mltune.tuning.progress import Show
@@ -132,13 +133,12 @@ def _begun(options: TuneOptions) -> tuple[TuneState, DeviceEntry]:
     if not options.dry_run:
         _refuse_tuned(options.folder)
     sizes = () if options.sizes is None else parse_sizes(options.sizes)
-    for contraction in contractions:
-        for size in sizes:
-            problem_of_size(contraction, size.extents)
+    problems = [problem_of_size(each, size.extents) for each in contractions for size in sizes]
     against = options.against
     _check_words(against or (), options.languages or ())
     device = options.device or "auto"
     entry = choose(device)
+    refuse_too_large(problems, entry.info)
     if calls is None:
         parts, left_out = plan_of_types(contractions, sizes, entry.info, spaces)
     else:

@@ -439,6 +439,19 @@ def test_mistakes_are_one_line(mltune: Command, words: tuple[str, ...], message:
     assert len(done.err.splitlines()) == 1
 
 
+def test_a_size_too_large_for_one_type_is_refused_before_any_is_searched(
+    mltune: Command, device_spec: str, tmp_path: Path
+) -> None:
+    largest = 2**31 - 1
+    where = ("--device", device_spec, "-o", tmp_path / "tuned")
+
+    done = mltune("tune", "--problems", "sgemm,dgemm", "--sizes", f"{largest}x{largest}x1", *where)
+
+    assert (done.code, len(done.err.splitlines())) == (2, 1)
+    assert f"sizes: {largest}x{largest}x1 takes 18,446,744,056," in done.err
+    assert not (tmp_path / "tuned").exists()
+
+
 def test_the_document_of_a_plan_is_json(mltune: Command, whole: tuple[object, ...]) -> None:
     document = mltune(*whole, "--dry-run", "--json", "--quiet").out
 
