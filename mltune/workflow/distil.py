@@ -17,7 +17,7 @@ from mltune.distil.table import Size
 from mltune.distil.teacher import teach
 from mltune.distil.traffic import memory_of
 from mltune.errors import NoCorrectConfigError, UsageError
-from mltune.files import make_folder, write_atomically
+from mltune.files import make_folder, refuse_unwritable, write_atomically
 from mltune.kernel import KernelFamily
 from mltune.kernel.families import FAMILIES
 from mltune.measurement import Phase
@@ -228,6 +228,7 @@ def distil_runs(options: DistilOptions, show: Show) -> DistilResult:
     output = options.output or recorded.model_folder
     path = output if output.suffix == ".json" else output / SELECTOR_NAME
     make_folder(path.parent)  # the next steps may take minutes
+    refuse_unwritable(path)
     distilled = distil(
         table,
         recorded.contraction,

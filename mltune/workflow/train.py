@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mltune.cost_model import BoostedModel, OtherDevice, Scores, fit, save
+from mltune.cost_model.io import MANIFEST
 from mltune.errors import UsageError
-from mltune.files import make_folder
+from mltune.files import make_folder, refuse_unwritable
 from mltune.tuning.progress import Show, Steps, ignore_progress
 from mltune.workflow.candidates import Candidates
 from mltune.workflow.card import warn_of_others
@@ -72,6 +73,7 @@ def train(
         warn_of_others(recorded.model_folder, runs)
     folder = output or recorded.model_folder
     make_folder(folder)  # the next steps may take minutes
+    refuse_unwritable(folder / MANIFEST)
     measurements, device = recorded.measurements, recorded.device
     model = alone = fit(measurements, device, seed=seed, on_step=Steps("train", show))
     if more:

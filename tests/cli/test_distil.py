@@ -112,6 +112,18 @@ def test_each_slow_step_is_shown(finished_run: Path, tmp_path: Path) -> None:
     assert [*dict.fromkeys(each.phase for each in shown)] == ["read", "predict times", "fit"]
 
 
+def test_a_selector_that_cannot_be_written_is_refused_before_the_work(
+    mltune: Command, finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "s.json").mkdir()
+    monkeypatch.setattr("mltune.workflow.distil.distil", None)
+
+    refused = mltune("distil", finished_run, "-o", tmp_path / "s.json", "--quiet")
+
+    assert refused.code != 0
+    assert refused.err == f"mltune: {tmp_path}/s.json: cannot write (Is a directory)\n"
+
+
 def test_a_contraction_has_no_selector(
     mltune: Command, quick_search: tuple[str, ...], tmp_path: Path
 ) -> None:

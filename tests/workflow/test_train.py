@@ -76,3 +76,13 @@ def test_other_devices_that_mislead_are_left_out(
 def test_the_same_device_is_no_other_one(run: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"few: was measured on the device of the model"):
         train([run], tmp_path / "model", 0, [run])
+
+
+def test_a_model_that_cannot_be_written_is_refused_before_the_work(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model" / "model.json").mkdir(parents=True)
+    monkeypatch.setattr("mltune.workflow.train.fit", None)
+
+    with pytest.raises(UsageError, match=r"model\.json: cannot write \(Is a directory\)"):
+        train([run], tmp_path / "model", 0)
