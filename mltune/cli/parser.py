@@ -82,8 +82,9 @@ def number(text: str) -> float:
 
 
 def seconds(text: str) -> float:
-    """Read a positive number of seconds."""
-    return _number_where(lambda value: 0 < value < math.inf, "a number of seconds above 0", text)
+    """Read a positive number of seconds; no clock waits for much more than 10^9."""
+    what = "a number of seconds above 0, at most 1e9"
+    return _number_where(lambda value: 0 < value <= 1e9, what, text)
 
 
 def names(text: str) -> tuple[str, ...]:
