@@ -51,3 +51,9 @@ def test_times_that_cannot_be_are_refused(
 def test_a_point_has_no_such_time_either(seconds: float) -> None:
     with pytest.raises(ValueError, match="a time must be from 1e-12 to 1e9 seconds"):
         Point(Config.of({"x": 1}), seconds, Status.OK)
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(1e-3, Status.TIMEOUT), (None, Status.OK)])
+def test_a_point_has_a_time_if_it_is_right(seconds: float | None, status: Status) -> None:
+    with pytest.raises(ValueError, match="time and status disagree"):
+        Point(Config.of({"x": 1}), seconds, status)

@@ -107,6 +107,7 @@ def test_yaml_with_texts_lists_and_mappings(tmp_path: Path) -> None:
         ("[]", "holds no sizes"),
         ("- 1x2x3\n- 64x\n", "line 2: size '64x': expected MxNxK or MxNxKxB"),
         ("- tiny\n", "line 1: size 'tiny': expected MxNxK or MxNxKxB, such as 512x512x64"),
+        ("- [[1, 2], 3]\n", "line 1: expected MxNxK, [m, n, k] or {m: , n: , k: }, got a list in"),
         ("- [1, true]\n", "line 1: expected [m, n, k], got [1, 'true']"),
         ("- {m: 1, n: 2}\n", "line 1: 'k' is missing"),
         ("- {m: 1, q: 2}\n", "line 1: unknown key 'q' (known: m, n, k, batch, count)"),
