@@ -46,12 +46,15 @@ def test_equal_calls_are_added_up_and_seconds_only_where_all_are_known(tmp_path:
     path = _file(
         tmp_path,
         "problem,m,n,k,count,seconds\nsgemm_nn,8,8,8,2,0.5\nsgemm_nn,8,8,8,3,0.25\n"
-        "sgemm_nt,8,8,8,1,1\nsgemm_nt,8,8,8,,\n",
+        "sgemm_nt,8,8,8,1,1\nsgemm_nt,8,8,8,,\nsgemm_tn,8,8,8,1,\nsgemm_tn,8,8,8,1,0\n"
+        "sgemm_tt,8,8,8,1,0\n",
     )
 
     assert read_calls(path) == (
         Calls(contraction=NN, size=Size((8, 8, 8), 5), seconds=0.75),
         Calls(contraction=NT, size=Size((8, 8, 8), 2)),
+        Calls(contraction=gemm(Precision.SINGLE, "t"), size=Size((8, 8, 8), 2)),
+        Calls(contraction=gemm(Precision.SINGLE, "t", "t"), size=Size((8, 8, 8)), seconds=0.0),
     )
 
 
@@ -107,6 +110,7 @@ def test_of_a_file_of_calls_only_the_named_problem_types_are_read(tmp_path: Path
         ("problem,m,n,k\nsgemm_nn,8,0,8\n", "line 2: size '8x0x8'"),
         ("problem,m,n,k,batch\nsgemm_nn,8,8,8,2\n", "line 2: sgemm_nn has no batch, got 2"),
         ("problem,m,n,k,seconds\nsgemm_nn,8,8,8,nan\n", "line 2: seconds must be a number"),
+        ("problem,m,n,k,seconds\nsgemm_nn,8,8,8,inf\n", "line 2: seconds must be a number"),
         ("problem,m,n,k,interface\nsgemm_nn,8,8,8,$(x)\n", "line 2: interface must be a word"),
         ("problem,m,n,k,colour\nsgemm_nn,8,8,8,red\n", "line 1: unknown column 'colour'"),
     ],
