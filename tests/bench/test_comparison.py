@@ -239,11 +239,12 @@ def test_lost_samples_are_counted_where_there_is_a_device() -> None:
 
 def test_what_was_disturbed_takes_part_in_no_ratio_and_is_told() -> None:
     right = timing(2.0, 4.0)
+    assert timing(4.3, 4.0).disturbance("kernel") == ""
     comparison = Comparison(
         (
             SizeResult(problem(8), {"a": timing(1.0, 4.0), "b": right}, {}, 0.02),
             SizeResult(problem(16), {"a": timing(0.001, 4.0), "b": right}, {}, 0.86),
-            SizeResult(problem(32), {"a": timing(9.0, 4.0), "b": right}, {}),
+            SizeResult(problem(32), {"a": timing(4.5, 4.0), "b": right}, {}),
             SizeResult(problem(64), {"a": replace(right, kernel_lost=6), "b": right}, {}),
         )
     )
@@ -309,6 +310,22 @@ def test_a_sample_of_short_calls_has_many(
     compare([Library("x", [])], problem(8), rounds=3, seed=1, most_seconds=60)
 
     assert counts == [count] * 4
+
+
+def test_samples_are_taken_after_calls_of_a_twentieth_of_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[int] = []
+
+    def call_seconds(_: Turns, count: int) -> float:
+        calls.append(count)
+        return 0.02
+
+    monkeypatch.setattr(Turns, "call_seconds", call_seconds)
+
+    compare([Library("x", [])], problem(8), rounds=3, seed=1, most_seconds=60)
+
+    assert len(calls) == 3 + 3
 
 
 @pytest.mark.parametrize("has_host", [True, False])
