@@ -136,6 +136,20 @@ def test_a_refusal_is_named_and_the_others_go_on() -> None:
     assert list(result.timings) == ["numpy"]
 
 
+def test_a_product_that_fails_is_closed_and_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+
+    def compute(_: Turns) -> Array:
+        raise CannotComputeError("no memory left")
+
+    monkeypatch.setattr(Turns, "compute", compute)
+
+    result = compare([Library("x", log)], problem(8), rounds=3, seed=1, most_seconds=5)
+
+    assert (result.refusals, result.timings) == ({"x": "no memory left"}, {})
+    assert log == ["x closed"]
+
+
 def test_ratios_use_a_clock_that_both_have() -> None:
     comparison = Comparison(
         (
@@ -235,6 +249,7 @@ def test_lost_samples_are_counted_where_there_is_a_device() -> None:
     assert quiet.disturbance("x", "kernel") == "1 of 9 kernel samples are left"
     assert quiet.disturbance("x", "call") == quiet.disturbance("numpy", "kernel") == ""
     assert quiet.disturbances == ("x: 1 of 9 kernel samples are left",)
+    assert "(x: 1 of 9 kernel samples are left)" in Comparison((quiet,)).warning
 
 
 def test_what_was_disturbed_takes_part_in_no_ratio_and_is_told() -> None:
