@@ -7,7 +7,7 @@ import pytest
 
 from mltune.errors import MltuneError, UsageError
 from mltune.measurement import Measurement
-from mltune.run.carve import carve
+from mltune.run.carve import _confirmed, carve
 from mltune.run.store import Store
 
 Make = Callable[..., Measurement]
@@ -252,3 +252,9 @@ def test_rows_of_a_misplaced_page_keep_their_numbers_and_a_copys_are_not_doubled
     assert list(carve(path).measurements) == [one for one in added if one.id not in lost]
     path.write_bytes(swapped)
     assert list(carve(path).measurements) == added
+
+
+def test_of_numbers_that_contradict_each_other_those_of_most_rows_count() -> None:
+    written = {0: 100, 1: 2, 2: 3, 3: 4, 4: 104, 5: 77}
+
+    assert _confirmed(written) == {0: 100, 1: 2, 2: 3, 3: 4, 4: 104}

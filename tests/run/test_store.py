@@ -283,6 +283,12 @@ def test_a_storage_that_cannot_be_is_refused(storage: str, message: str) -> None
     assert refusal(UsageError, lambda: Store(storage)) == message
 
 
+def test_a_hidden_password_is_none() -> None:
+    read = database.read_url("postgresql://me:***@host/runs")
+
+    assert read == make_url("postgresql://me@host/runs")
+
+
 def test_the_tables_can_be_made_in_postgresql() -> None:
     dialect = make_url("postgresql://").get_dialect()()
     text = str(CreateTable(MEASUREMENTS).compile(dialect=dialect))
@@ -405,6 +411,20 @@ def test_after_sigkill_a_read_only_folder_can_be_read(
 
 
 @pytest.mark.long
+def test_writers_keep_committed_rows_and_let_others_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_SYNCHRONOUS", "EXTRA")
+    engine = database.open_engine(file_url(tmp_path / "run.db"), read_only=False, create=True)
+
+    with engine.connect() as connection:
+        names = ("journal_mode", "synchronous", "wal_autocheckpoint", "busy_timeout")
+        set_to = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names]
+
+    engine.dispose()
+    assert set_to == ["wal", 3, 1, 18]
+
+
 def test_several_processes_may_start_and_write_at_once(tmp_path: Path) -> None:
     path = tmp_path / "run.db"
     writers = [start_writer(path, 25) for _ in range(3)]
