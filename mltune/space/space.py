@@ -187,23 +187,27 @@ def _size_without(
 ) -> int:
     """Count the points that satisfy the conditions and are in no other space.
 
-    Those outside the first other space are cut into parts that do not overlap: for each of its
-    parameters, those with a value that it lacks, and at last those against its conditions.
+    Those outside one other space are cut into parts that do not overlap: for each of its
+    parameters, those with a value that it lacks, and at last those against its conditions. The
+    other space that lacks the fewest parameters' values leaves the fewest parts.
     """
-    if not others:
-        return FeasiblePoints(values, conditions).size
-    first, *rest = others
-    inside = {
-        name: [value for value in those if value in first._allowed[name]]
-        for name, those in values.items()
+    lacking = {
+        other: [
+            name for name, those in values.items() if not other._allowed[name].issuperset(those)
+        ]
+        for other in others
+        if not any(other._allowed[name].isdisjoint(those) for name, those in values.items())
     }
-    if not all(inside.values()):
-        return _size_without(values, conditions, rest)
+    if not lacking:
+        return FeasiblePoints(values, conditions).size
+    first = min(lacking, key=lambda other: len(lacking[other]))
+    rest = [other for other in lacking if other is not first]
     size, left = 0, dict(values)
-    for name, common in inside.items():
-        if outside := [value for value in values[name] if value not in common]:
-            size += _size_without({**left, name: outside}, conditions, rest)
-            left[name] = common
+    for name in lacking[first]:
+        allowed = first._allowed[name]
+        outside = [value for value in values[name] if value not in allowed]
+        size += _size_without({**left, name: outside}, conditions, rest)
+        left[name] = [value for value in values[name] if value in allowed]
     if against := [condition for condition in first._conditions if condition not in conditions]:
         broken = Operation("not", (chain("and", against),))
         size += _size_without(left, [*conditions, broken], rest)
