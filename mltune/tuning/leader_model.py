@@ -119,7 +119,7 @@ class LeaderModel:
         for number in range(_DRAWS):
             # As if some times had been measured several times, and others not at all (bootstrap).
             emphasis = np.where(known, chance.exponential(size=known.shape), EXPECTED_WEIGHT)
-            learned.formulas.append(self._formulas(shown, emphasis))
+            learned.formulas.append(self._formulas(seconds, shown, emphasis))
             expected = first.copy()
             for column, formula in enumerate(learned.formulas[-1]):
                 told = known[:, column]
@@ -131,12 +131,17 @@ class LeaderModel:
             )
         return learned
 
-    def _formulas(self, shown: Array, weights: Array) -> list[TimeFormula | None]:
-        """Return a formula for each kernel; None if its name does not contain its tile."""
+    def _formulas(self, seconds: Array, shown: Array, weights: Array) -> list[TimeFormula | None]:
+        """Return a formula for each kernel; None if its name does not contain its tile.
+
+        Args:
+            seconds: by size and kernel; nan if unknown.
+            shown: the same with some predicted times.
+            weights: of these.
+        """
         known = [
             (c, blocking) for c, blocking in enumerate(self._blockings) if blocking is not None
         ]
-        seconds = shown[:, [column for column, _ in known]]
 
         def fit(number: int, is_narrowed: bool) -> TimeFormula:
             column, blocking = known[number]
@@ -151,7 +156,7 @@ class LeaderModel:
             )
 
         found: list[TimeFormula | None] = [None] * len(self._blockings)
-        formulas = of_one_kind(fit, self._sizes, seconds)
+        formulas = of_one_kind(fit, self._sizes, seconds[:, [column for column, _ in known]])
         for (column, _), formula in zip(known, formulas, strict=True):
             found[column] = formula
         return found
