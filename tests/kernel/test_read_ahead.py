@@ -152,8 +152,8 @@ def test_only_gemms_are_without_a_rim() -> None:
         ({"depth_u": 24, "local_split_u": 8}, "prefetch_local_read must be 0 or 1 but with"),
         ({"direct_to_registers_a": 1}, "prefetch_local_read must be 0 or 1 but with"),
         ({"loop_unroll": 1}, "loop_unroll must be even with prefetch_local_read"),
-        ({"edge_type": "none", "global_split_u": 2}, "edge_type must be branch where"),
-        ({"edge_type": "none", "persistent_kernel": 1}, "edge_type must be branch with"),
+        ({"edge_type": "none", "global_split_u": 2}, "edge_type must be branch or shiftptr"),
+        ({"edge_type": "none", "persistent_kernel": 1}, "branch or shiftptr with"),
         ({"edge_type": "loops", "stagger_u": 2}, "edge_type must be other than loops with"),
     ],
 )

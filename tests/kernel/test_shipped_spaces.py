@@ -16,6 +16,7 @@ from mltune.kernel.name import parse_kernel_name
 from mltune.kernel.space_file import load_space, parse_space
 from mltune.problem import ComputeType, Precision, gemm
 from mltune.resources import data_folder
+from mltune.space.config import Config
 from mltune.space.names import precision_names
 from tests.spaces import LIMITS, SHIPPED, each_of
 
@@ -140,11 +141,12 @@ def test_recorded_texts_are_read_as_ever() -> None:
         assert parse_space(text, "a run").parameters
 
 
-def test_a_recorded_text_has_the_configs_of_the_file_of_today() -> None:
+def test_the_configs_of_a_recorded_text_are_in_the_file_of_today() -> None:
     text = next(text for text in recorded() if text.startswith("name: tiled-gpu\n"))
     names = {**LIMITS, **precision_names(Precision.SINGLE)}
     old = parse_space(text, "a run").bind(names)
     today = load_space(data_folder("spaces") / "tiled-gpu.yaml").bind(names)
 
-    assert old.size == today.size
-    assert old.sample(np.random.default_rng(0), 50) == today.sample(np.random.default_rng(0), 50)
+    assert 2 * old.size == today.size  # which has `shiftptr`, too
+    for config in old.sample(np.random.default_rng(0), 50):
+        assert Config.of({**config, "edge_type": "branch"}) in today
