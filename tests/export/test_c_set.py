@@ -70,7 +70,21 @@ def too_large_work_groups(kernel: Kernel) -> Kernel:
     return replace(kernel, work_group=(2**20, 2, 1))  # its source says another one
 
 
-@pytest.mark.parametrize("spoil", [no_code, too_much_local_memory, too_large_work_groups])
+def too_large_work_groups_of_later_passes(kernel: Kernel) -> Kernel:
+    """Return a kernel whose first pass runs and changes C: then no other kernel could."""
+    after = tuple(replace(each, work_group=(2**20, 2, 1)) for each in kernel.after)
+    return replace(kernel, after=after)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        no_code,
+        too_much_local_memory,
+        too_large_work_groups,
+        too_large_work_groups_of_later_passes,
+    ],
+)
 def test_a_kernel_that_cannot_run_is_replaced_by_another(
     spoil: Callable[[Kernel], Kernel],
     tiled: Make,
@@ -86,7 +100,7 @@ def test_a_kernel_that_cannot_run_is_replaced_by_another(
     files = sources(broken, ("sgemm_nn", "hgemm_nn_batched"), tmp_path)
     shared = compile_shared(tmp_path / "library.so", *files)
 
-    lacking = check_set_calls(shared, "mltune", queue, random.Random(2), 60)
+    lacking = check_set_calls(shared, "mltune", queue, random.Random(2), 400)
 
     assert not lacking & {"scnn", "srnn", "hcnn", "hrnn"}
 
@@ -186,6 +200,7 @@ def test_a_call_that_fails_half_way_says_so(
     matrix = [memory, zero, size(10), size(100)]
 
     def call(trans: bytes, batch: int, launches: int) -> int:
+        shared.mltune_release()  # kernels that were refused are not launched again
         letters = [ctypes.c_char(letter) for letter in (b"c", trans, trans)]
         given = [*letters, *[size(10)] * 3, size(batch), one, *matrix, *matrix, one, *matrix]
         left.value = launches
@@ -200,6 +215,36 @@ def test_a_call_that_fails_half_way_says_so(
     for trans, launches in ((b"n", 3 * passes), (b"t", passes)):
         found = [call(trans, 3, n) for n in range(launches + 1)]
         assert found == [-code, *[BEGUN - code] * (launches - 1), 0], trans
+    shared.mltune_release()
+
+
+def test_a_kernel_that_was_refused_is_launched_again_only_after_a_release(
+    tiled: Make, compile_shared: Build, queue: cl.CommandQueue, tmp_path: Path
+) -> None:
+    files = [*sources(tiled, ("sgemm_nn",), tmp_path), FAILING]
+    wrap = "-Wl,--wrap=clEnqueueNDRangeKernel"
+    shared = ctypes.CDLL(str(compile_shared(tmp_path / "library.so", *files, wrap)))
+    left = ctypes.c_int.in_dll(shared, "launches_left")
+    code = cl.status_code.INVALID_WORK_GROUP_SIZE
+    ctypes.c_int.in_dll(shared, "launch_error").value = code
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 400)
+    size, one = ctypes.c_int64, ctypes.c_float(1)
+    matrix = [ctypes.c_void_p(buffer.int_ptr), size(0), size(10)]
+
+    def call() -> int:
+        letters = [ctypes.c_char(letter) for letter in b"cnn"]
+        given = [*letters, *[size(10)] * 3, one, *matrix, *matrix, one, *matrix]
+        held = ctypes.c_void_p(queue.int_ptr)
+        status: int = shared.mltune_sgemm(*given, held, ctypes.c_uint32(0), None, None)
+        return status
+
+    left.value = 0
+    assert call() == -code
+    left.value = -1
+    assert call() == -code
+    shared.mltune_release()
+    assert call() == 0
+    queue.finish()
     shared.mltune_release()
 
 

@@ -36,12 +36,12 @@ typedef struct matrix {
 } matrix;
 
 /* A kernel for a device. A built one keeps its context alive, so no other context gets the same
-   pointer. One that does not build is kept, too, with the reason: it is tried once. */
+   pointer. One that cannot run is kept, too, with the reason: it is tried once. */
 typedef struct built {
     cl_context context;
     cl_device_id device;
     const mltune_kernel *written;
-    cl_int status; /* of the build */
+    cl_int status; /* why it cannot run; else it has kernels */
     cl_kernel kernels[MLTUNE_MOST_PASSES];
     struct built *next;
 } built;
@@ -446,25 +446,58 @@ static cl_ulong times_counted(cl_context context, cl_device_id device)
 
 /* Whether a kernel takes more local memory than the device has: some drivers would launch it, and
    it would overwrite other memory. NVIDIA's grant more than they state, and refuse what is too much. */
-static int lacks_local_memory(cl_context context, cl_device_id device,
-                              const mltune_kernel *written, const cl_kernel *kernels)
+static int lacks_local_memory(const built *entry)
 {
     enum { compute_capability_nv = 0x4000 };
     cl_ulong most = 0, taken = 0;
     cl_uint capability;
     int i;
 
-    for (i = 0; i < written->num_passes; ++i) {
-        const cl_ulong bytes = local_bytes(device, kernels[i]);
+    for (i = 0; i < entry->written->num_passes; ++i) {
+        const cl_ulong bytes = local_bytes(entry->device, entry->kernels[i]);
 
         taken = bytes > taken ? bytes : taken;
     }
-    if (clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof most, &most, NULL) != CL_SUCCESS)
+    if (clGetDeviceInfo(entry->device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof most, &most, NULL) !=
+        CL_SUCCESS)
         return 0;
     return taken > most &&
-           clGetDeviceInfo(device, compute_capability_nv, sizeof capability, &capability, NULL) !=
-               CL_SUCCESS &&
-           taken / times_counted(context, device) > most;
+           clGetDeviceInfo(entry->device, compute_capability_nv, sizeof capability, &capability,
+                           NULL) != CL_SUCCESS &&
+           taken / times_counted(entry->context, entry->device) > most;
+}
+
+/* Whether a pass has larger work-groups than the device takes. This is asked before the first launch:
+   the driver may refuse a later pass when an earlier one has changed C. */
+static int lacks_work_items(const built *entry)
+{
+    size_t most;
+    int i;
+
+    for (i = 0; i < entry->written->num_passes; ++i) {
+        const size_t *const group = entry->written->passes[i].work_group;
+
+        if (clGetKernelWorkGroupInfo(entry->kernels[i], entry->device, CL_KERNEL_WORK_GROUP_SIZE,
+                                     sizeof most, &most, NULL) == CL_SUCCESS &&
+            group[0] * group[1] * group[2] > most)
+            return 1;
+    }
+    return 0;
+}
+
+static void release_kernels(built *entry)
+{
+    int i;
+
+    for (i = 0; i < entry->written->num_passes && entry->status == CL_SUCCESS; ++i)
+        clReleaseKernel(entry->kernels[i]);
+}
+
+/* Do not launch a kernel again, and keep the reason. The mutex must be held. */
+static cl_int give_up(built *entry, cl_int status)
+{
+    release_kernels(entry);
+    return entry->status = status;
 }
 
 /* Find the context and the device of a queue, and the entry of a kernel for them, NULL if there is
@@ -485,31 +518,22 @@ static cl_int find_built(cl_command_queue queue, const mltune_kernel *written, c
     return status;
 }
 
-/* Find a kernel's passes for the queue's device, or build them. The mutex must be held. */
-static cl_int kernels_for(cl_command_queue queue, const mltune_kernel *written,
-                          const cl_kernel **kernels)
+/* Find a kernel's entry for the queue's device, or build it. The mutex must be held. */
+static cl_int built_for(cl_command_queue queue, const mltune_kernel *written, built **found)
 {
     cl_context context;
     cl_device_id device;
     built *entry;
-    cl_int status = find_built(queue, written, &context, &device, &entry);
-    int i;
+    cl_int status = find_built(queue, written, &context, &device, found);
 
     if (status != CL_SUCCESS)
         return status;
-    if (entry != NULL) {
-        *kernels = entry->kernels;
-        return entry->status;
-    }
+    if (*found != NULL)
+        return (*found)->status;
     entry = malloc(sizeof *entry);
     if (entry == NULL)
         return CL_OUT_OF_HOST_MEMORY;
     status = build(context, device, written, entry->kernels);
-    if (status == CL_SUCCESS && lacks_local_memory(context, device, written, entry->kernels)) {
-        for (i = 0; i < written->num_passes; ++i)
-            clReleaseKernel(entry->kernels[i]);
-        status = CL_BUILD_PROGRAM_FAILURE;
-    }
     if (status != CL_SUCCESS && !cannot_run(status)) {
         free(entry);
         return status;
@@ -519,8 +543,11 @@ static cl_int kernels_for(cl_command_queue queue, const mltune_kernel *written,
     entry->device = device;
     entry->written = written;
     entry->next = cache;
-    cache = entry;
-    *kernels = entry->kernels;
+    *found = cache = entry;
+    if (status == CL_SUCCESS && lacks_local_memory(entry))
+        return give_up(entry, CL_BUILD_PROGRAM_FAILURE);
+    if (status == CL_SUCCESS && lacks_work_items(entry))
+        return give_up(entry, CL_INVALID_WORK_GROUP_SIZE);
     return status;
 }
 
@@ -719,14 +746,14 @@ static cl_int launch(const mltune_kernel *written, call *given, cl_event *events
                               given->terms > 0 ? (uint64_t)given->terms : 1,
                               (uint64_t)given->batch, 0};
     mltune_launch computed;
-    const cl_kernel *kernels = NULL;
+    built *entry = NULL;
     const cl_mem *memories[num_memories] = {NULL, NULL};
     cl_int status;
     int i;
 
     given->begun = 0;
     LOCK();
-    status = kernels_for(given->queue, written, &kernels);
+    status = built_for(given->queue, written, &entry);
     if (status == CL_SUCCESS)
         status = compute_units(given->queue, &extents.units);
     written->compute(&extents, &computed);
@@ -735,11 +762,13 @@ static cl_int launch(const mltune_kernel *written, call *given, cl_event *events
     if (status == CL_SUCCESS && written->has_counters)
         status = memory_for(given->queue, zeroed, computed.counter_bytes, &memories[zeroed]);
     for (i = 0; i < written->num_passes && status == CL_SUCCESS; ++i)
-        status = set_arguments(kernels[i], &extents, (uint64_t)given->terms, given->c, given->a,
-                               given->b, given->alpha, given->beta, given->factor_bytes,
-                               memories);
+        status = set_arguments(entry->kernels[i], &extents, (uint64_t)given->terms, given->c,
+                               given->a, given->b, given->alpha, given->beta,
+                               given->factor_bytes, memories);
     if (status == CL_SUCCESS)
-        status = enqueue(written, kernels, &computed, given, events);
+        status = enqueue(written, entry->kernels, &computed, given, events);
+    if (entry != NULL && entry->status == CL_SUCCESS && cannot_run(status))
+        give_up(entry, status);
     UNLOCK();
     return status;
 }
@@ -753,8 +782,7 @@ static void release(void)
     while (cache != NULL) {
         built *const next = cache->next;
 
-        for (i = 0; i < cache->written->num_passes && cache->status == CL_SUCCESS; ++i)
-            clReleaseKernel(cache->kernels[i]);
+        release_kernels(cache);
         free(cache);
         cache = next;
     }
