@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
+import math
 import operator
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -167,11 +168,7 @@ class BuiltKernels:
                             if number > plan.launches[0][0]:
                                 error.add_note(_BEGUN)
                             elif getattr(error, "code", None) in _TOO_LARGE:
-                                group = "x".join(map(str, work_group))
-                                refused = BuildError(
-                                    f"kernel {kernel.name} has work-groups of {group} "
-                                    "work-items, which the device refuses"
-                                )
+                                refused = _refused(kernel, work_group)
                                 reason = f"{self._type.name}: {refused}"
                                 raise KernelError(reason, plan.number) from refused
                             raise
@@ -214,6 +211,7 @@ class BuiltKernels:
                     [entry for entry, _ in kernel.passes],
                     two_steps=kernel.two_steps,
                 )
+                _check_groups(kernel, functions, queue.device)
             except BuildError as error:
                 raise KernelError(f"{self._type.name}: {error}", number) from error
             factor = self._type.dtype
@@ -239,6 +237,24 @@ class BuiltKernels:
     def is_built(self, queue: cl.CommandQueue, number: int) -> bool:
         """Whether a kernel can be launched on a queue without building it."""
         return (queue.context.int_ptr, queue.device.int_ptr, number) in self._built
+
+
+def _check_groups(kernel: GemmKernel, functions: Sequence[cl.Kernel], device: cl.Device) -> None:
+    """Refuse a kernel of which a pass has larger work-groups than the device takes.
+
+    At its launch it may be too late: an earlier pass may have changed C.
+    """
+    asked: Any = cl.kernel_work_group_info.WORK_GROUP_SIZE
+    for function, (_, work_group) in zip(functions, kernel.passes, strict=True):
+        if math.prod(work_group) > function.get_work_group_info(asked, device):
+            raise _refused(kernel, work_group)
+
+
+def _refused(kernel: GemmKernel, work_group: _Extent) -> BuildError:
+    group = "x".join(map(str, work_group))
+    return BuildError(
+        f"kernel {kernel.name} has work-groups of {group} work-items, which the device refuses"
+    )
 
 
 def _launched(
