@@ -90,6 +90,7 @@ LAST_SECONDS = 1.0
 """How long the last save waits while another process writes the file. Calls do not wait."""
 
 
+_NOT_BEGUN: Any = cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
 _log = logging.getLogger(__name__)
 
 
@@ -134,12 +135,13 @@ class _Candidate:
     def read(self) -> bool:
         """Read the time of a launch that has ended; False if there was none.
 
-        A kernel whose launch failed, or has no time, is not tried again.
+        A kernel whose launch failed, or has no time, is not tried again, unless it did not begin
+        because an event of the caller failed.
         """
         done = cl.command_execution_status.COMPLETE
         states = [each.command_execution_status for each in self.running]
         if any(state < 0 for state in states):
-            self.running, self.is_out = (), True
+            self.running, self.is_out = (), states[0] != _NOT_BEGUN
             return True
         if not states or any(state != done for state in states):
             return False

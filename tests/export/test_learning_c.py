@@ -76,7 +76,13 @@ def build(
         sources = [file for file in files if file.suffix == ".c" and file.name != "example.c"]
         wrapped = [
             f"-Wl,--wrap={name}"
-            for name in ("clEnqueueNDRangeKernel", "clGetEventProfilingInfo", "clock", "rename")
+            for name in (
+                "clEnqueueNDRangeKernel",
+                "clGetEventInfo",
+                "clGetEventProfilingInfo",
+                "clock",
+                "rename",
+            )
         ]
         source = Path(__file__).with_name("learn.c")
         options = ("-fsanitize=address", "-Wno-pedantic", f"-I{folder}")
@@ -264,10 +270,11 @@ def test_a_kernel_that_fails_before_it_begins_is_replaced_and_dropped(
     assert set(used) == {"A"}
 
 
+@pytest.mark.parametrize("mistake", ["WRONG", "LATE"])
 def test_a_wrong_call_drops_no_kernel(
-    program: Path, library: Library, path: Path, opencl_environment: dict[str, str]
+    mistake: str, program: Path, library: Library, path: Path, opencl_environment: dict[str, str]
 ) -> None:
-    used = called(program, library, path, opencl_environment | {"WRONG": "1"}, 60, {"B": 800})
+    used = called(program, library, path, opencl_environment | {mistake: "1"}, 60, {"B": 800})
 
     assert set(used) == {"A", "B"}
     assert rows(path)[0]["kernel"] == library.kernels[1].name

@@ -173,6 +173,18 @@ def test_a_kernel_whose_launch_fails_is_tried_no_more(
     assert set(used[-30:]) == {1}
 
 
+def test_an_event_of_the_caller_that_fails_drops_no_kernel(
+    selector: Selector, tmp_path: Path
+) -> None:
+    learner = Learner(selector, tmp_path / "learned.json")
+    state = cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+    late = cast(cl.Event, SimpleNamespace(command_execution_status=state))
+    learner.use("d", SIZE)  # the first finds cold caches
+    learner.watch("d", SIZE, learner.use("d", SIZE).number, [late])
+
+    assert set(teach(learner, {1: 100, 0: 80}.__getitem__, 60)[-10:]) == {0}
+
+
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("step", [1, 32, 1000])
 def test_a_thousand_calls_take_at_most_three_percent_longer(

@@ -1078,13 +1078,18 @@ static lesson *begin_lesson(const type *of, const char *device, const mltune_pro
     return made;
 }
 
-/* Whether a launch has ended, and if so its time; -1 if it failed. */
+/* Whether a launch has ended, and if so its time; -1 if it failed, -2 if it did not begin because an
+   event of the caller failed. */
 static int has_ended(const cl_event *events, cl_ulong *nanoseconds)
 {
     const cl_event first = events[0] != NULL ? events[0] : events[1];
     cl_int state;
     cl_ulong begun, ended;
 
+    if (clGetEventInfo(first, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) ==
+            CL_SUCCESS &&
+        state == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+        return -2;
     if (clGetEventInfo(events[1], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) !=
             CL_SUCCESS ||
         state < 0)
@@ -1186,7 +1191,7 @@ static void read_times(lesson *of)
         each->is_running = 0;
         has_new = 1;
         if (ended < 0) {
-            each->is_out = 1;
+            each->is_out |= ended == -1;
             continue;
         }
         for (j = each->num_known++; j > 0 && each->known[j - 1] > spent; --j)
