@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 from typing import Any, Self
@@ -32,7 +33,7 @@ class Member:
         self.contraction = contraction
         self._source = source
         self._device = device
-        self._lock = threading.Lock()
+        self._lock, self._process = threading.Lock(), os.getpid()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let other processes have it, loaded or not."""
@@ -66,6 +67,8 @@ class Member:
         source = self._source
         if isinstance(source, TunedGemm):
             return source
+        if self._process != os.getpid():  # a fork, and a thread before it may hold the lock
+            self._lock, self._process = threading.Lock(), os.getpid()
         with self._lock:
             if isinstance(self._source, SelectorFile):
                 self._source = self._source.load(device=self._device)

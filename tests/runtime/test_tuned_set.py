@@ -6,6 +6,8 @@ import copy
 import logging
 import pickle
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -492,6 +494,43 @@ def test_a_problem_type_is_loaded_at_its_first_use(
     assert written == ["s"]
     with pytest.raises(UsageError, match=r"nn/selector\.json: exact\.0\.0: expected a whole"):
         held(x.astype("float64"), x.astype("float64"))
+
+
+def test_a_fork_does_not_wait_for_a_thread_that_loads_in_the_process_before_it(
+    tmp_path: Path,
+) -> None:
+    write_selector(selector("sgemm_nn"), tmp_path / "selector.json")
+    script = """
+import os, signal, sys, threading
+import mltune
+from mltune.runtime.loading import SelectorFile
+
+load, begins, ends = SelectorFile.load, threading.Event(), threading.Event()
+
+def slow(*given, **options):
+    begins.set()
+    ends.wait()
+    return load(*given, **options)
+
+held = mltune.load(sys.argv[1:])
+SelectorFile.load = slow
+thread = threading.Thread(target=held.select, args=(3, 3, 3))
+thread.start()
+begins.wait()
+if os.fork() == 0:
+    signal.alarm(20)
+    SelectorFile.load = load
+    print(held.select(3, 3, 3).index, flush=True)
+    os._exit(0)
+os.wait()
+ends.set()
+"""
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "0\n"
 
 
 def test_a_file_that_cannot_be_a_selector_is_refused_at_once(tmp_path: Path) -> None:
