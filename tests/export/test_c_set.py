@@ -218,34 +218,58 @@ def test_a_call_that_fails_half_way_says_so(
     shared.mltune_release()
 
 
-def test_a_kernel_that_was_refused_is_launched_again_only_after_a_release(
-    tiled: Make, compile_shared: Build, queue: cl.CommandQueue, tmp_path: Path
-) -> None:
+@pytest.fixture
+def failing(tiled: Make, compile_shared: Build, tmp_path: Path) -> ctypes.CDLL:
+    """A library whose launches can be made to fail."""
     files = [*sources(tiled, ("sgemm_nn",), tmp_path), FAILING]
     wrap = "-Wl,--wrap=clEnqueueNDRangeKernel"
-    shared = ctypes.CDLL(str(compile_shared(tmp_path / "library.so", *files, wrap)))
-    left = ctypes.c_int.in_dll(shared, "launches_left")
-    code = cl.status_code.INVALID_WORK_GROUP_SIZE
-    ctypes.c_int.in_dll(shared, "launch_error").value = code
-    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 400)
+    return ctypes.CDLL(str(compile_shared(tmp_path / "library.so", *files, wrap)))
+
+
+def launch(
+    failing: ctypes.CDLL, queue: cl.CommandQueue, extent: int, launches: int, error: str
+) -> int:
+    """Compute a square product of which only so many launches succeed, if it is not negative."""
+    ctypes.c_int.in_dll(failing, "launches_left").value = launches
+    ctypes.c_int.in_dll(failing, "launch_error").value = getattr(cl.status_code, error)
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * extent**2)
     size, one = ctypes.c_int64, ctypes.c_float(1)
-    matrix = [ctypes.c_void_p(buffer.int_ptr), size(0), size(10)]
-
-    def call() -> int:
-        letters = [ctypes.c_char(letter) for letter in b"cnn"]
-        given = [*letters, *[size(10)] * 3, one, *matrix, *matrix, one, *matrix]
-        held = ctypes.c_void_p(queue.int_ptr)
-        status: int = shared.mltune_sgemm(*given, held, ctypes.c_uint32(0), None, None)
-        return status
-
-    left.value = 0
-    assert call() == -code
-    left.value = -1
-    assert call() == -code
-    shared.mltune_release()
-    assert call() == 0
+    matrix = [ctypes.c_void_p(buffer.int_ptr), size(0), size(extent)]
+    letters = [ctypes.c_char(letter) for letter in b"cnn"]
+    given = [*letters, *[size(extent)] * 3, one, *matrix, *matrix, one, *matrix]
+    held = ctypes.c_void_p(queue.int_ptr)
+    status: int = failing.mltune_sgemm(*given, held, ctypes.c_uint32(0), None, None)
     queue.finish()
-    shared.mltune_release()
+    return status
+
+
+def test_a_kernel_that_was_refused_is_launched_again_only_after_a_release(
+    failing: ctypes.CDLL, queue: cl.CommandQueue
+) -> None:
+    error = "INVALID_WORK_GROUP_SIZE"
+    code = -cl.status_code.INVALID_WORK_GROUP_SIZE
+
+    assert launch(failing, queue, 10, 0, error) == code
+    assert launch(failing, queue, 10, -1, error) == code
+    failing.mltune_release()
+    assert launch(failing, queue, 10, -1, error) == 0
+    failing.mltune_release()
+
+
+def test_scratch_memory_for_which_a_launch_failed_is_not_kept(
+    failing: ctypes.CDLL, queue: cl.CommandQueue
+) -> None:
+    """Drivers may find out late that there is too little; smaller calls would fail, too."""
+    error = "MEM_OBJECT_ALLOCATION_FAILURE"
+    code = -cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE
+
+    assert launch(failing, queue, 40, -1, error) == 0
+    users = queue.context.reference_count
+    assert launch(failing, queue, 50, 0, error) == code
+    assert queue.context.reference_count == users - 1
+    assert launch(failing, queue, 40, -1, error) == 0
+    assert queue.context.reference_count == users
+    failing.mltune_release()
 
 
 def test_strides_of_matrices_that_are_not_read_may_be_of_any_size(

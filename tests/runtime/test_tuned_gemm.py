@@ -273,8 +273,35 @@ def test_calls_wait_for_the_passes_before_one_that_was_refused(
     if refused == 1:
         assert waits[1][0] in firsts[1]
         assert waits[3][0] in c.events
-    else:
-        assert before[-1] in firsts[1]
+
+
+def test_scratch_memory_for_which_a_launch_failed_is_not_kept(
+    queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drivers may find out late that there is too little; smaller calls would fail, too."""
+    launcher = _tuned(gemm(Precision.DOUBLE, order="row")).settle(queue).launcher
+    number = CONFIGS.index(Config.of(SPLIT))
+    small, large = (cl_array.zeros(queue, (extent, extent), "float64") for extent in (8, 80))
+    asked, make = [], cl.Buffer
+
+    def buffer(context: cl.Context, flags: int, size: int) -> cl.Buffer:
+        asked.append(size)
+        return make(context, flags, size)
+
+    def fail(*_: object) -> None:
+        raise cl.MemoryError("refused")
+
+    results = small.copy(), large.copy()
+    launcher.enqueue(queue, small, small, results[0], kernel=number)
+    monkeypatch.setattr("mltune.runtime.built_kernels.cl.Buffer", buffer)
+    with monkeypatch.context() as patched:
+        patched.setattr(built_kernels, "_launched", fail)
+        with pytest.raises(cl.MemoryError):
+            launcher.enqueue(queue, large, large, results[1], kernel=number)
+    launcher.enqueue(queue, small, small, results[0], kernel=number)
+
+    most, last = asked
+    assert last < most
 
 
 @pytest.mark.parametrize(("config", "passes"), [(SPLIT, 2), (COUNT, 1)])

@@ -658,6 +658,22 @@ static cl_int memory_for(cl_command_queue queue, int kind, uint64_t bytes, const
     return CL_SUCCESS;
 }
 
+/* Release a queue's memory; the next kernel that needs it makes it again. The mutex must be held. */
+static void release_memory(cl_command_queue queue)
+{
+    scratch *entry = scratches;
+    int i;
+
+    while (entry != NULL && entry->queue != queue)
+        entry = entry->next;
+    for (i = 0; i < num_memories && entry != NULL; ++i) {
+        if (entry->buffers[i] != NULL) /* OpenCL keeps it until no kernel uses it */
+            clReleaseMemObject(entry->buffers[i]);
+        entry->buffers[i] = NULL;
+        entry->bytes[i] = 0;
+    }
+}
+
 /* A call: C = alpha * A * B + beta * C. If `terms` is 0, A and B are not read. */
 typedef struct call {
     cl_command_queue queue;
@@ -767,6 +783,8 @@ static cl_int launch(const mltune_sgemm_nn_kernel *written, call *given, cl_even
         status = enqueue(written, entry->kernels, &computed, given, events);
     if (entry != NULL && entry->status == CL_SUCCESS && cannot_run(status))
         give_up(entry, status);
+    if (status != CL_SUCCESS && !given->begun && written->has_scratch)
+        release_memory(given->queue); /* some drivers find out only now that there is not so much */
     UNLOCK();
     return status;
 }
@@ -774,8 +792,6 @@ static cl_int launch(const mltune_sgemm_nn_kernel *written, call *given, cl_even
 /* Release all kernels and all memory. */
 static void release(void)
 {
-    int i;
-
     LOCK();
     while (cache != NULL) {
         built *const next = cache->next;
@@ -787,9 +803,7 @@ static void release(void)
     while (scratches != NULL) {
         scratch *const next = scratches->next;
 
-        for (i = 0; i < num_memories; ++i)
-            if (scratches->buffers[i] != NULL)
-                clReleaseMemObject(scratches->buffers[i]);
+        release_memory(scratches->queue);
         clReleaseCommandQueue(scratches->queue);
         free(scratches);
         scratches = next;

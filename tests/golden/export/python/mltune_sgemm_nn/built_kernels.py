@@ -142,6 +142,7 @@ class BuiltKernels:
         buffers.append(None if bias is None else bias.base_data)
         launched: list[cl.Event] = []
         waited = events
+        scratch: _Scratch | None = None
         try:
             with self._lock:
                 functions = self._build(queue, plan.number)
@@ -167,7 +168,12 @@ class BuiltKernels:
                         except cl.Error as error:
                             if number > plan.launches[0][0]:
                                 error.add_note(_BEGUN)
-                            elif getattr(error, "code", None) in _TOO_LARGE:
+                                raise
+                            if scratch is not None:
+                                # Some drivers find out only now that there is not so much memory.
+                                self._scratch.pop(queue.int_ptr, None)
+                                scratch = None
+                            if getattr(error, "code", None) in _TOO_LARGE:
                                 refused = _refused(kernel, work_group)
                                 reason = f"{self._type.name}: {refused}"
                                 raise KernelError(reason, plan.number) from refused
@@ -175,7 +181,7 @@ class BuiltKernels:
                         launched += begun
                         events = () if is_in_order else begun
                 finally:  # the passes that were enqueued still use the scratch memory
-                    if kernel.has_scratch:
+                    if scratch is not None:
                         last = launched[-1] if launched else scratch.last
                         if is_in_order:
                             last = None  # the next launch comes later in any case
