@@ -58,6 +58,7 @@ class Here:
         self.finding: Finding | None = None
         self.learned: dict[Arrays, Learned] = {}
         self._proof: Proof | None = None
+        self._with_scratch = {i for i, kernel in enumerate(kernels) if kernel.has_scratch}
         self._restrict()
         self.launcher = Launcher(
             gemm_type, kernels, lambda *size: self._choose(*size), self._prove
@@ -132,6 +133,14 @@ class Here:
             self.learned.clear()  # another thread may have added it since
             self.launcher.forget_plans()
         return True
+
+    def without_scratch(self, m: int, n: int, k: int, batch: int) -> int | None:
+        """Return the kernel for a size of those without scratch memory; None if there are none."""
+        unfit = {*self.lacking, *self._with_scratch}
+        if len(unfit) == len(self._selector.portfolio):
+            return None
+        selector, numbers = without(self._selector, unfit)
+        return numbers[selector.choose(m, n, k, batch).index]
 
     def _restrict(self) -> None:
         """Let the usable kernels serve every size."""

@@ -39,6 +39,12 @@ Operand = Any
 
 _Done = tuple[cl_array.Array, tuple[cl.Event, ...]]
 
+_SHORT_OF_MEMORY = (
+    cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE,
+    cl.status_code.INVALID_BUFFER_SIZE,
+)
+"""With these a kernel's scratch memory may be what does not fit."""
+
 MOST_LEARNED = 65536
 """Shapes of arrays whose chosen kernels are cached."""
 
@@ -323,9 +329,23 @@ class TunedGemm:
             except GemmError as error:
                 raise UsageError(str(error)) from error
             except cl.Error as error:
+                if kernel is None:
+                    kernel = self._leaner(queue, (a, b, c), error)
+                    if kernel is not None:
+                        continue
                 reason = str(error).strip().partition("\n")[0]
                 reason += "; c may have changed" * has_begun(error)
                 raise MltuneError(self._failure(queue.device, reason)) from error
+
+    def _leaner(
+        self, queue: cl.CommandQueue, arrays: tuple[Any, Any, Any], error: cl.Error
+    ) -> int | None:
+        """Return a kernel without scratch memory if that may be what did not fit."""
+        here = self._here.get(queue.device.int_ptr)
+        is_short = getattr(error, "code", None) in _SHORT_OF_MEMORY
+        if here is None or not is_short or has_begun(error):
+            return None
+        return here.without_scratch(*here.launcher.asks(*arrays))
 
     def _failure(self, device: cl.Device, reason: str) -> str:
         """Return one line for a driver's refusal, with advice if the pack is another device's."""

@@ -263,12 +263,14 @@ def test_scratch_memory_for_which_a_launch_failed_is_not_kept(
     error = "MEM_OBJECT_ALLOCATION_FAILURE"
     code = -cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE
 
-    assert launch(failing, queue, 40, -1, error) == 0
+    assert launch(failing, queue, 10, -1, error) == launch(failing, queue, 40, -1, error) == 0
     users = queue.context.reference_count
     assert launch(failing, queue, 50, 0, error) == code
     assert queue.context.reference_count == users - 1
     assert launch(failing, queue, 40, -1, error) == 0
     assert queue.context.reference_count == users
+    ctypes.c_int.in_dll(failing, "failures_left").value = 1
+    assert launch(failing, queue, 50, 0, error) == 0  # by a kernel that takes none
     failing.mltune_release()
 
 

@@ -22,6 +22,7 @@ from mltune.problem import Precision, gemm
 from mltune.resources import data_folder
 from mltune.runtime import TunedGemm, first_use
 from mltune.runtime.building import BuildError, build
+from mltune.runtime.built_kernels import BuiltKernels
 from mltune.selector import Selector
 from mltune.selector.json import write_selector
 from mltune.selector.speeds import Speed, write_speeds
@@ -252,6 +253,29 @@ def test_a_kernel_that_lacked_memory_is_used_by_the_next_process(
     assert not kept.exists()
     assert list(lacking()) == [1]
     assert len(list(kept.iterdir())) == 1
+
+
+def test_a_product_whose_scratch_memory_does_not_fit_is_computed_without(
+    selector: Selector,
+    queue: cl.CommandQueue,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tuned = mltune.load(selector)
+    asked = []
+
+    def failing(*given: Any) -> Any:
+        asked.append(given)
+        raise of_memory()
+
+    with caplog.at_level(logging.WARNING), monkeypatch.context() as patched:
+        patched.setattr(BuiltKernels, "_scratch_of", failing)
+        for _ in range(2):  # the next time it may fit
+            product(tuned, queue)
+    product(tuned, queue)
+
+    assert len(asked) == 2
+    assert not lines(caplog)
 
 
 @pytest.mark.usefixtures("kept")

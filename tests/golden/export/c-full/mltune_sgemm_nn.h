@@ -39,10 +39,10 @@ extern "C" {
  * Returns 0 on success; -i if argument i, counted from 1, is wrong (a buffer that is too small
  * for its matrix included); and an OpenCL error code with its sign turned, above 0, if OpenCL
  * refuses. Where a kernel does not build for the device, or needs a larger work-group or more local
- * memory than it has, the others are tried: 11 (CL_BUILD_PROGRAM_FAILURE), 54
- * (CL_INVALID_WORK_GROUP_SIZE) and 55 (CL_INVALID_WORK_ITEM_SIZE) mean that none of them runs, or
- * that a later pass did not. After any OpenCL error a part of C may have been computed: do not
- * repeat such a call with the same C if beta is not zero.
+ * memory than it has, or more scratch memory than is left, the others are tried: 11
+ * (CL_BUILD_PROGRAM_FAILURE), 54 (CL_INVALID_WORK_GROUP_SIZE) and 55 (CL_INVALID_WORK_ITEM_SIZE)
+ * mean that none of them runs, or that a later pass did not. After any OpenCL error a part of C may
+ * have been computed: do not repeat such a call with the same C if beta is not zero.
  *
  * May be called from any number of threads at once. The first call that needs a kernel on a
  * device builds it, meanwhile other calls wait.

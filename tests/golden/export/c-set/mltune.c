@@ -1766,8 +1766,17 @@ static void watch(const use *used, cl_int status, int begun, cl_event *events, d
     release_events(events);
 }
 
+/* Whether another kernel may do what this one did not begin: it cannot run on the device, or there is
+   not enough memory for its scratch memory. */
+static int may_replace(const mltune_kernel *written, cl_int status)
+{
+    return cannot_run(status) ||
+           (written->has_scratch && (status == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
+                                     status == CL_INVALID_BUFFER_SIZE));
+}
+
 /* Launch the best known kernel for a problem, or one to try. If that fails before its first pass,
-   launch the chosen one; if that cannot run, the first one that can. */
+   launch the chosen one; if others may replace that, the first one that can. */
 static cl_int launch_best(const type *of, const mltune_problem *problem, call *given)
 {
     const int chosen = select_for(of, problem);
@@ -1776,7 +1785,7 @@ static cl_int launch_best(const type *of, const mltune_problem *problem, call *g
     clock_t begun = 0;
     double seconds = 0;
     cl_int status, first;
-    int i;
+    int last = chosen, i;
 
     used.number = chosen;
     if (learned_file != NULL && given->terms > 0)
@@ -1788,9 +1797,13 @@ static cl_int launch_best(const type *of, const mltune_problem *problem, call *g
         seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
     if (status != CL_SUCCESS && !given->begun && used.number != chosen)
         status = launch(&of->kernels[chosen], given, NULL);
-    for (i = 0; i < of->num_kernels && cannot_run(status) && !given->begun; ++i)
-        if (i != chosen)
-            status = launch(&of->kernels[i], given, NULL);
+    for (i = 0; i < of->num_kernels && may_replace(&of->kernels[last], status) && !given->begun;
+         ++i) {
+        if (i == chosen)
+            continue;
+        last = i;
+        status = launch(&of->kernels[i], given, NULL);
+    }
     if (used.of != NULL)
         watch(&used, first, given->begun, events, seconds);
     return status;

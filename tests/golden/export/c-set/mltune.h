@@ -53,9 +53,9 @@ enum {
  * for its matrix included); MLTUNE_NOT_HELD; and an OpenCL error code with its sign turned, above
  * 0, if OpenCL refuses. MLTUNE_BEGUN is added to that code if a part of the work was enqueued: C
  * may have changed, so the call must not be repeated with it. Where a kernel does not build for the
- * device, or needs a larger work-group or more local memory than it has, the others of its problem
- * type are tried: 11 (CL_BUILD_PROGRAM_FAILURE), 54 (CL_INVALID_WORK_GROUP_SIZE) and 55
- * (CL_INVALID_WORK_ITEM_SIZE) mean that none of them runs.
+ * device, or needs a larger work-group or more local memory than it has, or more scratch memory than
+ * is left, the others of its problem type are tried: 11 (CL_BUILD_PROGRAM_FAILURE), 54
+ * (CL_INVALID_WORK_GROUP_SIZE) and 55 (CL_INVALID_WORK_ITEM_SIZE) mean that none of them runs.
  *
  * May be called from any number of threads at once. The first call that needs a kernel on a
  * device builds it, meanwhile other calls wait.
