@@ -31,6 +31,7 @@ static int num_seen = 0, num_given;
 static char **given;
 static const char *fails = NULL;
 static int is_late;
+static cl_event wrong = NULL;
 
 cl_int __real_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
                                      const size_t *offset, const size_t *global,
@@ -79,6 +80,8 @@ cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
     clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof last, last, NULL);
     if (fails != NULL && strcmp(fails, last) == 0)
         return CL_OUT_OF_RESOURCES;
+    if (num_events > 0 && *wait_list == wrong) /* PoCL 3.1 would wait for it, and so for ever */
+        return CL_INVALID_CONTEXT;
     status = __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
                                            num_events, wait_list, event);
     if (status == CL_SUCCESS && event != NULL && num_seen < most_events) {
@@ -150,7 +153,6 @@ int main(int argc, char **argv)
     cl_context context;
     cl_command_queue queue;
     cl_mem memory;
-    cl_event wrong = NULL;
     size_t i;
     int status, call;
 

@@ -1,12 +1,14 @@
 """A queue on PoCL, and the simplest kernel with mltune's arguments."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pyopencl as cl
 import pytest
 
 from mltune.kernel.abi import arguments, integers
 from mltune.problem import Contraction
+from mltune.runtime import built_kernels
 from mltune.runtime.gemm_kernel import GemmKernel
 
 NAIVE = """
@@ -60,6 +62,24 @@ def queue() -> cl.CommandQueue:
         if platform.name == "Portable Computing Language":
             return cl.CommandQueue(cl.Context(platform.get_devices()[:1]))
     pytest.skip("needs PoCL")
+
+
+@pytest.fixture
+def strict_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse launches that wait for events of another context, as OpenCL asks; PoCL 3.1 does not.
+
+    Arrays of another context have such events.
+    """
+    launched = built_kernels._launched
+
+    def strict(
+        kernel: cl.Kernel, queue: cl.CommandQueue, size: Any, group: Any, events: Sequence[Any]
+    ) -> list[cl.Event]:
+        if any(each.context != queue.context for each in events):
+            raise cl.LogicError("clEnqueueNDRangeKernel failed: INVALID_CONTEXT")
+        return launched(kernel, queue, size, group, events)
+
+    monkeypatch.setattr(built_kernels, "_launched", strict)
 
 
 @pytest.fixture(scope="session")

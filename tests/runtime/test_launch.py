@@ -432,6 +432,7 @@ def test_a_call_returns_while_an_array_waits_for_many_events(
     tuned.release()
 
 
+@pytest.mark.usefixtures("strict_launches")
 def test_mistakes_are_one_line_that_says_what_is_wanted(
     queue: cl.CommandQueue, naive_kernel: Write
 ) -> None:
@@ -553,6 +554,7 @@ def test_an_array_that_ends_beyond_its_buffer_is_refused(
         launcher(gemm(Precision.SINGLE), naive_kernel).gemm(queue, **(arrays | {name: wrong}))
 
 
+@pytest.mark.usefixtures("strict_launches")
 def test_an_array_made_without_a_queue_is_not_blamed_for_a_wrong_event(
     queue: cl.CommandQueue, naive_kernel: Write
 ) -> None:

@@ -458,6 +458,7 @@ def test_calls_go_on_where_the_driver_has_no_times(
 
 
 @pytest.mark.device
+@pytest.mark.usefixtures("strict_launches")
 def test_a_wrong_call_drops_no_kernel(
     selector: Selector, tmp_path: Path, timed: cl.CommandQueue
 ) -> None:

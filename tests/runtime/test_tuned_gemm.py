@@ -132,6 +132,7 @@ def test_wrong_arguments_are_usage_errors(queue: cl.CommandQueue, selector: Sele
         _tuned(gemm(Precision.SINGLE)).gemm(queue, a, a)
 
 
+@pytest.mark.usefixtures("strict_launches")
 def test_arrays_of_another_context_are_named(queue: cl.CommandQueue) -> None:
     a = cl_array.zeros(queue, (3, 3), "float32")
     other = cl.CommandQueue(cl.Context([queue.device]))
