@@ -141,7 +141,8 @@ class _Candidate:
         done = cl.command_execution_status.COMPLETE
         states = [each.command_execution_status for each in self.running]
         if any(state < 0 for state in states):
-            self.running, self.is_out = (), states[0] != _NOT_BEGUN
+            self.running = ()
+            self.is_out |= states[0] != _NOT_BEGUN
             return True
         if not states or any(state != done for state in states):
             return False

@@ -183,6 +183,9 @@ def test_an_event_of_the_caller_that_fails_drops_no_kernel(
     learner.watch("d", SIZE, learner.use("d", SIZE).number, [late])
 
     assert set(teach(learner, {1: 100, 0: 80}.__getitem__, 60)[-10:]) == {0}
+    lost = _Candidate(0, is_out=True, running=(late,))
+    lost.read()
+    assert lost.is_out
 
 
 @pytest.mark.parametrize("seed", range(40))
