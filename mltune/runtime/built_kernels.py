@@ -142,13 +142,13 @@ class BuiltKernels:
         buffers.append(None if bias is None else bias.base_data)
         launched: list[cl.Event] = []
         waited = events
-        scratch: _Scratch | None = None
         try:
             with self._lock:
                 functions = self._build(queue, plan.number)
+                scratch: _Scratch | None = None
                 memories: tuple[Any, Any] = (None, None)
                 if kernel.has_scratch:
-                    scratch = self._scratch_of(queue, plan.scratch_bytes)
+                    scratch = self._take_scratch(queue, plan.scratch_bytes)
                     if kernel.has_counters:
                         scratch = _counting(scratch, plan.counter_bytes)
                     memories = (scratch.buffer, scratch.counters)
@@ -159,46 +159,40 @@ class BuiltKernels:
                 # All arguments first: else the device waits for the host between two passes.
                 for number, _, _ in plan.launches:
                     functions[number].set_args(*arguments)
-                try:
-                    for number, global_size, work_group in plan.launches:
-                        try:
-                            begun = start(
-                                functions[number], queue, global_size, work_group, events
-                            )
-                        except cl.Error as error:
-                            if number > plan.launches[0][0]:
-                                error.add_note(_BEGUN)
-                                raise
-                            if scratch is not None:
-                                # Some drivers find out only now that there is not so much memory.
-                                self._scratch.pop(queue.int_ptr, None)
-                                scratch = None
-                            if getattr(error, "code", None) in _TOO_LARGE:
-                                refused = _refused(kernel, work_group)
-                                reason = f"{self._type.name}: {refused}"
-                                raise KernelError(reason, plan.number) from refused
-                            raise
-                        launched += begun
-                        events = () if is_in_order else begun
-                finally:  # the passes that were enqueued still use the scratch memory
-                    if scratch is not None:
-                        last = launched[-1] if launched else scratch.last
-                        if is_in_order:
-                            last = None  # the next launch comes later in any case
-                        if last is not scratch.last:
-                            scratch = replace(scratch, last=last)
-                        self._scratch[queue.int_ptr] = scratch
+                for number, global_size, work_group in plan.launches:
+                    try:
+                        begun = start(functions[number], queue, global_size, work_group, events)
+                    except cl.Error as error:
+                        if number > plan.launches[0][0]:
+                            error.add_note(_BEGUN)
+                        elif getattr(error, "code", None) in _TOO_LARGE:
+                            refused = _refused(kernel, work_group)
+                            reason = f"{self._type.name}: {refused}"
+                            raise KernelError(reason, plan.number) from refused
+                        raise
+                    launched += begun
+                    events = () if is_in_order else begun
+                if scratch is not None:
+                    # On a queue that is in order the next launch comes later in any case.
+                    last = None if is_in_order else launched[-1]
+                    if last is not scratch.last:
+                        scratch = replace(scratch, last=last)
+                    self._scratch[queue.int_ptr] = scratch
         finally:
             if launched:
                 add_event(c, launched[-1], waited)
         return tuple(launched)
 
-    def _scratch_of(self, queue: cl.CommandQueue, nbytes: int) -> _Scratch:
-        """Return the queue's scratch memory with at least this size; the lock must be held."""
-        kept = self._scratch.get(queue.int_ptr)
+    def _take_scratch(self, queue: cl.CommandQueue, nbytes: int) -> _Scratch:
+        """Take the queue's scratch memory with at least this size; the lock must be held.
+
+        It is put back after the launch. If that fails, it is released: some drivers find out only
+        then that there is not so much memory.
+        """
+        kept = self._scratch.pop(queue.int_ptr, None)
         if kept is not None and kept.buffer.size >= nbytes:
             return kept
-        # OpenCL keeps the smaller buffer until the kernels that use it have ended.
+        # OpenCL keeps a buffer until the kernels that use it have ended.
         buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, nbytes)
         return _Scratch(queue, buffer) if kept is None else replace(kept, buffer=buffer)
 

@@ -22,8 +22,10 @@ from mltune.export.library import Library
 from mltune.export.library_set import LibrarySet
 from mltune.export.writer import Writer
 from mltune.kernel import Kernel
+from mltune.selector import Leaf
 from mltune.workflow.export import export_selectors
 from tests.export.conftest import COMPILERS, FAILING, STRICT, check_usage
+from tests.selectors import entry_of
 from tests.set_calls import BEGUN, NOT_HELD, check_set_calls
 
 Make = Callable[..., Library]
@@ -219,9 +221,17 @@ def test_a_call_that_fails_half_way_says_so(
 
 
 @pytest.fixture
-def failing(tiled: Make, compile_shared: Build, tmp_path: Path) -> ctypes.CDLL:
-    """A library whose launches can be made to fail."""
-    files = [*sources(tiled, ("sgemm_nn",), tmp_path), FAILING]
+def failing(tiled: Make, counting: Make, compile_shared: Build, tmp_path: Path) -> ctypes.CDLL:
+    """A library whose launches can be made to fail; one of its kernels takes no scratch memory."""
+
+    def make(problem_type: str) -> Library:
+        library = tiled(problem_type)
+        kernels = [counting(problem_type).kernels[0], *library.kernels]
+        portfolio = tuple(map(entry_of, kernels))
+        selector = replace(library.selector, portfolio=portfolio, exact=(), tree=Leaf(2))
+        return Library.of(selector, kernels)
+
+    files = [*sources(make, ("sgemm_nn",), tmp_path), FAILING]
     wrap = "-Wl,--wrap=clEnqueueNDRangeKernel"
     return ctypes.CDLL(str(compile_shared(tmp_path / "library.so", *files, wrap)))
 
@@ -263,14 +273,16 @@ def test_scratch_memory_for_which_a_launch_failed_is_not_kept(
     error = "MEM_OBJECT_ALLOCATION_FAILURE"
     code = -cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE
 
-    assert launch(failing, queue, 10, -1, error) == launch(failing, queue, 40, -1, error) == 0
-    users = queue.context.reference_count
-    assert launch(failing, queue, 50, 0, error) == code
-    assert queue.context.reference_count == users - 1
+    assert launch(failing, queue, 10, 0, error) == code  # builds all kernels that are tried
     assert launch(failing, queue, 40, -1, error) == 0
-    assert queue.context.reference_count == users
+    users = queue.context.reference_count
+    for launches, begun in ((0, 0), (1, BEGUN)):
+        assert launch(failing, queue, 50, launches, error) == code + begun
+        assert queue.context.reference_count == users - 1
+        assert launch(failing, queue, 40, -1, error) == 0
+        assert queue.context.reference_count == users
     ctypes.c_int.in_dll(failing, "failures_left").value = 1
-    assert launch(failing, queue, 50, 0, error) == 0  # by a kernel that takes none
+    assert launch(failing, queue, 50, 0, error) == 0  # by another kernel
     failing.mltune_release()
 
 

@@ -269,7 +269,7 @@ def test_a_product_whose_scratch_memory_does_not_fit_is_computed_without(
         raise of_memory()
 
     with caplog.at_level(logging.WARNING), monkeypatch.context() as patched:
-        patched.setattr(BuiltKernels, "_scratch_of", failing)
+        patched.setattr(BuiltKernels, "_take_scratch", failing)
         for _ in range(2):  # the next time it may fit
             product(tuned, queue)
     product(tuned, queue)
