@@ -282,7 +282,8 @@ def test_scratch_memory_for_which_a_launch_failed_is_not_kept(
         assert launch(failing, queue, 40, -1, error) == 0
         assert queue.context.reference_count == users
     ctypes.c_int.in_dll(failing, "failures_left").value = 1
-    assert launch(failing, queue, 50, 0, error) == 0  # by another kernel
+    assert launch(failing, queue, 50, 0, error) == 0  # by the kernel that takes none
+    assert queue.context.reference_count == users - 1
     failing.mltune_release()
 
 

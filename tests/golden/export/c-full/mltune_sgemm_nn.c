@@ -1510,7 +1510,8 @@ static int may_replace(const mltune_sgemm_nn_kernel *written, cl_int status)
 }
 
 /* Launch the best known kernel for a problem, or one to try. If that fails before its first pass,
-   launch the chosen one; if others may replace that, the first one that can. */
+   launch the chosen one; if others may replace that, the first one that can, without scratch memory
+   once some did not fit. */
 static cl_int launch_best(const type *of, const mltune_sgemm_nn_problem *problem, call *given)
 {
     const int chosen = select_for(of, problem);
@@ -1519,7 +1520,7 @@ static cl_int launch_best(const type *of, const mltune_sgemm_nn_problem *problem
     clock_t begun = 0;
     double seconds = 0;
     cl_int status, first;
-    int last = chosen, i;
+    int last = chosen, is_short = 0, i;
 
     used.number = chosen;
     if (learned_file != NULL && given->terms > 0)
@@ -1533,7 +1534,8 @@ static cl_int launch_best(const type *of, const mltune_sgemm_nn_problem *problem
         status = launch(&of->kernels[chosen], given, NULL);
     for (i = 0; i < of->num_kernels && may_replace(&of->kernels[last], status) && !given->begun;
          ++i) {
-        if (i == chosen)
+        is_short |= !cannot_run(status);
+        if (i == chosen || (is_short && of->kernels[i].has_scratch))
             continue;
         last = i;
         status = launch(&of->kernels[i], given, NULL);
