@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import pyopencl as cl
 
+from mltune.device.opencl.listing import is_forked
 from mltune.errors import MltuneError, UsageError
 from mltune.files import take_lock, write_atomically
 from mltune.problem import problem_type_name
@@ -482,6 +483,8 @@ _LEARNERS: weakref.WeakSet[Learner] = weakref.WeakSet()
 
 @atexit.register
 def _save_all() -> None:
+    if is_forked():  # its driver would not answer, and a thread before the fork may hold a lock
+        return
     for each in list(_LEARNERS):
         # nobody can be told at the end of a process
         with contextlib.suppress(MltuneError, cl.Error):

@@ -20,7 +20,7 @@ from mltune.device import choose
 from mltune.errors import MltuneError, UsageError
 from mltune.files import take_lock, write_atomically
 from mltune.problem import Precision, gemm
-from mltune.runtime import built_kernels
+from mltune.runtime import built_kernels, learning
 from mltune.runtime.here import Learned
 from mltune.runtime.learning import (
     MOST_TRIES,
@@ -458,6 +458,16 @@ def test_calls_go_on_where_the_driver_has_no_times(
         tuned.gemm(timed, a, b)[1].wait()
 
     assert tuned.select(*SIZE).kernel.name == tuned.kernels[1].name  # the rule's choice
+
+
+def test_a_fork_ends_also_if_a_thread_before_it_was_learning(
+    selector: Selector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = Learner(selector, tmp_path / "learned.json")
+    monkeypatch.setattr(learning, "is_forked", lambda: True)
+
+    with learner._lock:
+        learning._save_all()
 
 
 @pytest.mark.device
