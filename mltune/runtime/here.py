@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -59,6 +59,7 @@ class Here:
         self.learned: dict[Arrays, Learned] = {}
         self._proof: Proof | None = None
         self._with_scratch = {i for i, kernel in enumerate(kernels) if kernel.has_scratch}
+        self._chooser = lru_cache(maxsize=2)(self._choose_without)
         self._restrict()
         self.launcher = Launcher(
             gemm_type, kernels, lambda *size: self._choose(*size), self._prove
@@ -136,20 +137,23 @@ class Here:
 
     def without_scratch(self, m: int, n: int, k: int, batch: int) -> int | None:
         """Return the kernel for a size of those without scratch memory; None if there are none."""
-        unfit = {*self.lacking, *self._with_scratch}
+        unfit = frozenset({*self.lacking, *self._with_scratch})
         if len(unfit) == len(self._selector.portfolio):
             return None
-        selector, numbers = without(self._selector, unfit)
-        return numbers[selector.choose(m, n, k, batch).index]
+        return self._chooser(unfit)(m, n, k, batch)
 
     def _restrict(self) -> None:
         """Let the usable kernels serve every size."""
-        selector, numbers = without(self._selector, self.lacking)
+        self._choose = self._chooser(frozenset(self.lacking))
+
+    def _choose_without(self, unfit: frozenset[int]) -> Callable[[int, int, int, int], int]:
+        """Return what chooses among the other kernels; to make it takes 10 ms."""
+        selector, numbers = without(self._selector, unfit)
 
         def choose(m: int, n: int, k: int, batch: int) -> int:
             return numbers[selector.choose(m, n, k, batch).index]
 
-        self._choose = lru_cache(maxsize=_CHOICES)(choose)
+        return lru_cache(maxsize=_CHOICES)(choose)
 
     def _line(self, device: DeviceInfo, speeds: Sequence[Speed]) -> str:
         """Return one line for the user; empty if everything is as the pack states."""

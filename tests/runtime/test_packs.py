@@ -20,11 +20,12 @@ from mltune.errors import MltuneError, NoDeviceError
 from mltune.kernel.families import FAMILIES
 from mltune.problem import Precision, gemm
 from mltune.resources import data_folder
-from mltune.runtime import TunedGemm, first_use
+from mltune.runtime import TunedGemm, first_use, here
 from mltune.runtime.building import BuildError, build
 from mltune.runtime.built_kernels import BuiltKernels
 from mltune.selector import Selector
 from mltune.selector.json import write_selector
+from mltune.selector.restricted import without
 from mltune.selector.speeds import Speed, write_speeds
 from tests.devices import CPU
 from tests.runtime.test_tuned_gemm import CONFIGS, selector_for
@@ -262,19 +263,25 @@ def test_a_product_whose_scratch_memory_does_not_fit_is_computed_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tuned = mltune.load(selector)
-    asked = []
+    asked, rules = [], []
 
     def failing(*given: Any) -> Any:
         asked.append(given)
         raise of_memory()
 
+    def without_counted(*given: Any) -> Any:
+        rules.append(given)
+        return without(*given)
+
     with caplog.at_level(logging.WARNING), monkeypatch.context() as patched:
         patched.setattr(BuiltKernels, "_take_scratch", failing)
+        patched.setattr(here, "without", without_counted)
         for _ in range(2):  # the next time it may fit
             product(tuned, queue)
     product(tuned, queue)
 
     assert len(asked) == 2
+    assert len(rules) == 2  # that of all kernels, and that of those without scratch memory
     assert not lines(caplog)
 
 
