@@ -22,7 +22,7 @@ from mltune.export.library import Library
 from mltune.export.library_set import LibrarySet
 from mltune.export.writer import Writer
 from mltune.kernel import Kernel
-from mltune.selector import Leaf
+from mltune.selector import Leaf, Split
 from mltune.workflow.export import export_selectors
 from tests.export.conftest import COMPILERS, FAILING, STRICT, check_usage
 from tests.selectors import entry_of
@@ -222,13 +222,15 @@ def test_a_call_that_fails_half_way_says_so(
 
 @pytest.fixture
 def failing(tiled: Make, counting: Make, compile_shared: Build, tmp_path: Path) -> ctypes.CDLL:
-    """A library whose launches can be made to fail; one of its kernels takes no scratch memory."""
+    """A library whose launches can be made to fail; its second kernel takes no scratch memory."""
 
     def make(problem_type: str) -> Library:
         library = tiled(problem_type)
-        kernels = [counting(problem_type).kernels[0], *library.kernels]
+        (first, small), (plain, large) = counting(problem_type).kernels, library.kernels
+        kernels = [first, plain, small, large]
         portfolio = tuple(map(entry_of, kernels))
-        selector = replace(library.selector, portfolio=portfolio, exact=(), tree=Leaf(2))
+        tree = Split("mnk", 20_000, Leaf(2), Leaf(3))
+        selector = replace(library.selector, portfolio=portfolio, exact=(), tree=tree)
         return Library.of(selector, kernels)
 
     files = [*sources(make, ("sgemm_nn",), tmp_path), FAILING]
@@ -273,7 +275,7 @@ def test_scratch_memory_for_which_a_launch_failed_is_not_kept(
     error = "MEM_OBJECT_ALLOCATION_FAILURE"
     code = -cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE
 
-    assert launch(failing, queue, 10, 0, error) == code  # builds all kernels that are tried
+    assert launch(failing, queue, 50, 0, error) == code  # builds all kernels that are tried
     assert launch(failing, queue, 40, -1, error) == 0
     users = queue.context.reference_count
     for launches, begun in ((0, 0), (1, BEGUN)):
@@ -284,6 +286,20 @@ def test_scratch_memory_for_which_a_launch_failed_is_not_kept(
     ctypes.c_int.in_dll(failing, "failures_left").value = 1
     assert launch(failing, queue, 50, 0, error) == 0  # by the kernel that takes none
     assert queue.context.reference_count == users - 1
+    failing.mltune_release()
+
+
+def test_kernels_that_are_not_launched_leave_the_scratch_memory_of_others(
+    failing: ctypes.CDLL, queue: cl.CommandQueue
+) -> None:
+    error = "INVALID_WORK_GROUP_SIZE"
+    ctypes.c_int.in_dll(failing, "failures_left").value = 2
+
+    assert launch(failing, queue, 50, 0, error) == 0  # by the third that is tried
+    assert launch(failing, queue, 10, -1, error) == 0
+    users = queue.context.reference_count
+    assert launch(failing, queue, 50, -1, error) == 0
+    assert queue.context.reference_count == users
     failing.mltune_release()
 
 

@@ -528,7 +528,7 @@ static cl_int launch(const mltune_sgemm_nn_kernel *written, call *given, cl_even
         status = enqueue(written, entry->kernels, &computed, given, events);
     if (entry != NULL && entry->status == CL_SUCCESS && cannot_run(status))
         give_up(entry, status);
-    if (status != CL_SUCCESS && written->has_scratch)
+    if (status != CL_SUCCESS && memories[plain] != NULL)
         release_memory(given->queue); /* some drivers find out only now that there is not so much */
     UNLOCK();
     return status;

@@ -189,12 +189,13 @@ class BuiltKernels:
         It is put back after the launch. If that fails, it is released: some drivers find out only
         then that there is not so much memory.
         """
-        kept = self._scratch.pop(queue.int_ptr, None)
-        if kept is not None and kept.buffer.size >= nbytes:
-            return kept
-        # OpenCL keeps a buffer until the kernels that use it have ended.
-        buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, nbytes)
-        return _Scratch(queue, buffer) if kept is None else replace(kept, buffer=buffer)
+        kept = self._scratch.get(queue.int_ptr)
+        if kept is None or kept.buffer.size < nbytes:
+            # OpenCL keeps the smaller buffer until the kernels that use it have ended.
+            buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, nbytes)
+            kept = _Scratch(queue, buffer) if kept is None else replace(kept, buffer=buffer)
+        self._scratch.pop(queue.int_ptr, None)
+        return kept
 
     def _build(self, queue: cl.CommandQueue, number: int) -> tuple[cl.Kernel, ...]:
         """Return a kernel's passes for the queue's device; the lock must be held."""
