@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
-import math
 import operator
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +26,9 @@ Prove = Callable[[cl.CommandQueue, int], None]
 """Is asked before each launch; raises `KernelError` if a kernel must not be used on a device."""
 
 _TOO_LARGE = (cl.status_code.INVALID_WORK_GROUP_SIZE, cl.status_code.INVALID_WORK_ITEM_SIZE)
-"""A kernel's registers may allow smaller work-groups than the device has."""
+"""A kernel's registers may allow smaller work-groups than the device has. Only a launch tells: as
+`CL_KERNEL_WORK_GROUP_SIZE` NVIDIA's driver states 256 for kernels in PTX that run with 512.
+"""
 
 _BEGUN = "a part of the product was enqueued, so c may have changed"
 
@@ -212,7 +213,6 @@ class BuiltKernels:
                     [entry for entry, _ in kernel.passes],
                     two_steps=kernel.two_steps,
                 )
-                _check_groups(kernel, functions, queue.device)
             except BuildError as error:
                 raise KernelError(f"{self._type.name}: {error}", number) from error
             factor = self._type.dtype
@@ -238,17 +238,6 @@ class BuiltKernels:
     def is_built(self, queue: cl.CommandQueue, number: int) -> bool:
         """Whether a kernel can be launched on a queue without building it."""
         return (queue.context.int_ptr, queue.device.int_ptr, number) in self._built
-
-
-def _check_groups(kernel: GemmKernel, functions: Sequence[cl.Kernel], device: cl.Device) -> None:
-    """Refuse a kernel of which a pass has larger work-groups than the device takes.
-
-    At its launch it may be too late: an earlier pass may have changed C.
-    """
-    asked: Any = cl.kernel_work_group_info.WORK_GROUP_SIZE
-    for function, (_, work_group) in zip(functions, kernel.passes, strict=True):
-        if math.prod(work_group) > function.get_work_group_info(asked, device):
-            raise _refused(kernel, work_group)
 
 
 def _refused(kernel: GemmKernel, work_group: _Extent) -> BuildError:

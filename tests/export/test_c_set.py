@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -72,21 +73,7 @@ def too_large_work_groups(kernel: Kernel) -> Kernel:
     return replace(kernel, work_group=(2**20, 2, 1))  # its source says another one
 
 
-def too_large_work_groups_of_later_passes(kernel: Kernel) -> Kernel:
-    """Return a kernel whose first pass runs and changes C: then no other kernel could."""
-    after = tuple(replace(each, work_group=(2**20, 2, 1)) for each in kernel.after)
-    return replace(kernel, after=after)
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        no_code,
-        too_much_local_memory,
-        too_large_work_groups,
-        too_large_work_groups_of_later_passes,
-    ],
-)
+@pytest.mark.parametrize("spoil", [no_code, too_much_local_memory, too_large_work_groups])
 def test_a_kernel_that_cannot_run_is_replaced_by_another(
     spoil: Callable[[Kernel], Kernel],
     tiled: Make,
@@ -255,6 +242,15 @@ def launch(
     return status
 
 
+def users_of(queue: cl.CommandQueue) -> int:
+    """Return the references to a queue's context; PoCL drops a command's soon after its end."""
+    counts = []
+    for _ in range(15):
+        counts.append(queue.context.reference_count)
+        time.sleep(0.01)
+    return min(counts)
+
+
 def test_a_kernel_that_was_refused_is_launched_again_only_after_a_release(
     failing: ctypes.CDLL, queue: cl.CommandQueue
 ) -> None:
@@ -277,15 +273,15 @@ def test_scratch_memory_for_which_a_launch_failed_is_not_kept(
 
     assert launch(failing, queue, 50, 0, error) == code  # builds all kernels that are tried
     assert launch(failing, queue, 40, -1, error) == 0
-    users = queue.context.reference_count
+    users = users_of(queue)
     for launches, begun in ((0, 0), (1, BEGUN)):
         assert launch(failing, queue, 50, launches, error) == code + begun
-        assert queue.context.reference_count == users - 1
+        assert users_of(queue) == users - 1
         assert launch(failing, queue, 40, -1, error) == 0
-        assert queue.context.reference_count == users
+        assert users_of(queue) == users
     ctypes.c_int.in_dll(failing, "failures_left").value = 1
     assert launch(failing, queue, 50, 0, error) == 0  # by the kernel that takes none
-    assert queue.context.reference_count == users - 1
+    assert users_of(queue) == users - 1
     failing.mltune_release()
 
 
@@ -297,9 +293,9 @@ def test_kernels_that_are_not_launched_leave_the_scratch_memory_of_others(
 
     assert launch(failing, queue, 50, 0, error) == 0  # by the third that is tried
     assert launch(failing, queue, 10, -1, error) == 0
-    users = queue.context.reference_count
+    users = users_of(queue)
     assert launch(failing, queue, 50, -1, error) == 0
-    assert queue.context.reference_count == users
+    assert users_of(queue) == users
     failing.mltune_release()
 
 

@@ -465,24 +465,6 @@ static int lacks_local_memory(const built *entry)
            taken / times_counted(entry->context, entry->device) > most;
 }
 
-/* Whether a pass has larger work-groups than the device takes. This is asked before the first launch:
-   the driver may refuse a later pass when an earlier one has changed C. */
-static int lacks_work_items(const built *entry)
-{
-    size_t most;
-    int i;
-
-    for (i = 0; i < entry->written->num_passes; ++i) {
-        const size_t *const group = entry->written->passes[i].work_group;
-
-        if (clGetKernelWorkGroupInfo(entry->kernels[i], entry->device, CL_KERNEL_WORK_GROUP_SIZE,
-                                     sizeof most, &most, NULL) == CL_SUCCESS &&
-            group[0] * group[1] * group[2] > most)
-            return 1;
-    }
-    return 0;
-}
-
 static void release_kernels(built *entry)
 {
     int i;
@@ -544,8 +526,6 @@ static cl_int built_for(cl_command_queue queue, const mltune_sgemm_nn_kernel *wr
     *found = cache = entry;
     if (status == CL_SUCCESS && lacks_local_memory(entry))
         return give_up(entry, CL_BUILD_PROGRAM_FAILURE);
-    if (status == CL_SUCCESS && lacks_work_items(entry))
-        return give_up(entry, CL_INVALID_WORK_GROUP_SIZE);
     return status;
 }
 
