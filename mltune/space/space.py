@@ -189,7 +189,8 @@ def _size_without(
 
     Those outside one other space are cut into parts that do not overlap: for each of its
     parameters, those with a value that it lacks, and at last those against its conditions. The
-    other space that lacks the fewest parameters' values leaves the fewest parts.
+    other space that leaves the fewest parts comes first. Instead of more than two parts, the
+    points inside of it are counted, and subtracted.
     """
     lacking = {
         other: [
@@ -202,13 +203,21 @@ def _size_without(
         return FeasiblePoints(values, conditions).size
     first = min(lacking, key=lambda other: len(lacking[other]))
     rest = [other for other in lacking if other is not first]
+    against = [condition for condition in first._conditions if condition not in conditions]
+    if len(lacking[first]) + bool(against) > 2:
+        inside = {
+            name: [value for value in those if value in first._allowed[name]]
+            for name, those in values.items()
+        }
+        subtracted = _size_without(inside, [*conditions, *against], rest)
+        return _size_without(values, conditions, rest) - subtracted
     size, left = 0, dict(values)
     for name in lacking[first]:
         allowed = first._allowed[name]
         outside = [value for value in values[name] if value not in allowed]
         size += _size_without({**left, name: outside}, conditions, rest)
         left[name] = [value for value in values[name] if value in allowed]
-    if against := [condition for condition in first._conditions if condition not in conditions]:
+    if against:
         broken = Operation("not", (chain("and", against),))
         size += _size_without(left, [*conditions, broken], rest)
     return size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import numpy as np
@@ -71,13 +72,9 @@ def test_members_that_overlap_in_values_and_rules_are_counted_as_they_are_listed
     assert union.size == len(list(union)) == len(set().union(*members))
 
 
-def test_many_members_that_overlap_are_counted_in_few_steps(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    members = [
-        made("a", Parameter("x", (*({*range(30)} - {n}),)), Y, rule=f"x * y != {n * 20 + 20}")
-        for n in range(20)
-    ]
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What has been counted."""
     counts: list[object] = []
 
     def counting(*given: object) -> FeasiblePoints:
@@ -85,9 +82,33 @@ def test_many_members_that_overlap_are_counted_in_few_steps(
         return FeasiblePoints(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr("mltune.space.space.FeasiblePoints", counting)
+    return counts
+
+
+def test_many_members_that_overlap_are_counted_in_few_steps(counts: list[object]) -> None:
+    members = [
+        made("a", Parameter("x", (*({*range(30)} - {n}),)), Y, rule=f"x * y != {n * 20 + 20}")
+        for n in range(20)
+    ]
+    counts.clear()
 
     assert UnionSpace("many", members).size == 30 * 2
     assert len(counts) < 20**2
+
+
+def test_members_that_all_lack_a_value_of_every_parameter_are_counted_in_few_steps(
+    counts: list[object],
+) -> None:
+    members = [
+        made("a", *(Parameter(name, (*({*range(9)} - {n}),)) for name in "pqrstuvw"))
+        for n in range(6)
+    ]
+    counts.clear()
+
+    # A config is in no member if each of 0 to 5 is a parameter's value (inclusion and exclusion).
+    in_none = sum((-1) ** n * math.comb(6, n) * (9 - n) ** 8 for n in range(7))
+    assert UnionSpace("lacking", members).size == 9**8 - in_none
+    assert len(counts) < 2**6
 
 
 def test_members_without_a_common_value_of_a_divisor_have_no_common_config() -> None:
