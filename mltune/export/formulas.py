@@ -67,7 +67,7 @@ def plan(formulas: Sequence[TimeFormula], *, halves: bool = True) -> Plan:
         if _sum(odd) != _ZERO and any(formula.narrowed):
             pairs = list(zip("mnk", formula.narrowed, formula.multiples, strict=True))
             halved = [_rate(each, count(*_halvings(size, of))) for size, each, of in pairs if each]
-            name = "_".join(f"{size}{each}" for size, each, _ in pairs if each)
+            name = "_".join(f"{size}{of}x{each}" for size, each, of in pairs if each)
             each_step.append(_times(_sum(odd), count(f"narrowed_{name}", _sum(halved))))
         elif _sum(odd) != _ZERO and formula.multiples != (1, 1, 1):
             each_step.append(_given(_sum(odd), count(*_is_odd(formula.multiples))))

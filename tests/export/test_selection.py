@@ -227,6 +227,19 @@ def test_formulas_agree_on_random_sizes_and_where_they_end(
     assert choices(library, sizes) == wanted
 
 
+def test_formulas_of_one_tile_with_other_multiples_agree(chooser: Make, choices: Choices) -> None:
+    """The first one reads vectors of 4, the second, which starts later, of 2."""
+    first = TimeFormula(
+        rows=16, columns=16, depth=8, launch=1000, tile=1, step=1, tile_step=1,
+        multiples=(4, 1, 1), narrowed=(16, 0, 0), odd_step=100,
+    )  # fmt: skip
+    second = replace(first, launch=1001, multiples=(2, 1, 1))
+    sizes = [(m, 16, 16, 1) for m in (4, 5, 6)]
+    library = chooser(Leaf(0), 2, formulas=(first, second))
+
+    assert expected(library.selector, sizes) == choices(library, sizes) == [0, 1, 1]
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_leaves_of_two_kernels_agree(seed: int, chooser: Make, choices: Choices) -> None:
     rng = np.random.default_rng(seed)
