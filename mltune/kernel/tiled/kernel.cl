@@ -36,8 +36,8 @@
  *
 {% if moves %}
  * At the edge of C what lies outside is read inside of it: the sums that it gives are not stored.
- * In the last step of the sum and in badly aligned matrices each vector is looked at by itself;
- * what lies outside counts as zero. All
+ * In the last step of the sum, where a vector would lie across the edge and in badly aligned
+ * matrices each vector is looked at by itself; what lies outside counts as zero. All
 {% else %}
  * At the edge of C, in the last step of the sum and in badly aligned matrices each vector is
  * looked at by itself; what lies outside counts as zero and is neither read nor written. All
