@@ -290,15 +290,13 @@ TILED = FamilyParameters(
             name="edge_type",
             abbreviation="ET",
             meaning="`branch`: every work-group checks whether its macro tile is inside of C. "
-            "`shiftptr`: where vectors fit, what is outside is read inside, without checks but in "
-            "the last step. "
-            "`remainder`: a kernel without these checks for whole tiles, and up to three "
-            "more for remaining rows, columns and corner, launched only if there are "
-            "any; in no shipped space. `none`: only packed GEMMs whose M and N are "
-            "multiples of the macro tile's sides and whose K is a multiple of `depth_u`; "
-            "the loop over the sum has no branches. `loops`: any problem, two "
-            "loops: one without branches for whole steps of tiles inside of C, one with "
-            "checks for the rest",
+            "`shiftptr`: where vectors fit, what is outside is read inside, without checks but "
+            "in the last step. `remainder`: a kernel without these checks for whole tiles, and "
+            "up to three more for remaining rows, columns and corner, launched only if there "
+            "are any; in no shipped space. `none`: only packed GEMMs whose M and N are "
+            "multiples of the macro tile's sides and whose K is a multiple of `depth_u`; the "
+            "loop over the sum has no branches. `loops`: any problem, two loops: one without "
+            "branches for whole steps of tiles inside of C, one with checks for the rest",
             values=("branch", "shiftptr", "remainder", "none", "loops"),
             default="branch",
             limits=(
