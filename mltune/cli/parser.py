@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from mltune.cli.terminal import columns
 from mltune.cli.wrapping import wrapped
 from mltune.errors import UsageError
-from mltune.search.names import MOST_SEED
+from mltune.search.names import MOST_SECONDS, MOST_SEED
 
 
 class Parser(argparse.ArgumentParser):
@@ -82,9 +82,12 @@ def number(text: str) -> float:
 
 
 def seconds(text: str) -> float:
-    """Read a positive number of seconds; no clock waits for much more than 10^9."""
-    what = "a number of seconds above 0, at most 1e9"
-    return _number_where(lambda value: 0 < value <= 1e9, what, text)
+    """Read a positive number of seconds."""
+    return _number_where(_is_time, f"a number of seconds above 0, at most {MOST_SECONDS}", text)
+
+
+def _is_time(value: float) -> bool:
+    return 0 < value <= MOST_SECONDS
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -99,9 +102,11 @@ def duration(text: str) -> float:
     """Read a positive time with its unit, such as `90s`, `10m`, `1.5h`; seconds without one."""
     factor = _UNITS.get(text[-1:])
     with suppress(argparse.ArgumentTypeError):
-        return seconds(text) if factor is None else factor * seconds(text[:-1])
+        value = number(text) if factor is None else factor * number(text[:-1])
+        if _is_time(value):
+            return value
     raise argparse.ArgumentTypeError(
-        f"must be a time above 0 such as 90s, 10m or 2h, got '{text}'"
+        f"must be a time above 0 such as 90s, 10m or 2h, at most {MOST_SECONDS} s, got '{text}'"
     )
 
 

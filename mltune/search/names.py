@@ -16,6 +16,8 @@ SAMPLERS: dict[str, str] = {
 
 MOST_SEED = 2**31 - 1
 """Numpy and scikit-learn take seeds of 32 bits, and seeds are derived from the given one."""
+MOST_SECONDS = 10**9
+"""The longest time limit: no clock waits for much longer."""
 
 
 def check_sampler(name: str) -> None:

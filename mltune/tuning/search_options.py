@@ -24,7 +24,7 @@ from mltune.problem.sizes import parse_sizes
 from mltune.run.database import read_url
 from mltune.run.run_info import ENERGY, TIME, RunInfo, new_run_id
 from mltune.runner.observe import OBSERVERS
-from mltune.search.names import MOST_SEED, check_sampler, is_own
+from mltune.search.names import MOST_SECONDS, MOST_SEED, check_sampler, is_own
 from mltune.selector.pack import pack_folder
 from mltune.space.shipped import AUTO as AUTO_SPACE
 from mltune.space.shipped import split_names
@@ -61,13 +61,14 @@ KINDS: dict[object, tuple[Any, str]] = {
 """What is right for an option of a type, and how that is said."""
 CHECKED_APART = {"sizes", "folder", "kernels", "priors"}
 """The options of other types."""
+TIME_LIMITS = {"seconds", "time_limit_seconds", "build_timeout_seconds", "run_timeout_seconds"}
 RANGES: dict[str, tuple[float, float]] = {
     "budget": (1, math.inf),
     "patience": (1, math.inf),
-    "rest_seconds": (0, math.inf),
+    "rest_seconds": (0, MOST_SECONDS),
     "seed": (0, MOST_SEED),
+    **dict.fromkeys(TIME_LIMITS, (0, MOST_SECONDS)),
 }
-TIME_LIMITS = {"seconds", "time_limit_seconds"}
 _OF_COMMANDS = {"command", "run_id"}
 """The options that no caller has a use for."""
 NO_PATIENCE = "--patience: a search with --storage ends by its budget or --time-limit"

@@ -148,7 +148,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("search --beta much", 2, "--beta: must be a finite number"),
     ("search --samples 0", 2, "--samples: must be a whole number of at least 1"),
     ("search --build-timeout 0", 2, "--build-timeout: must be a number of seconds above 0"),
-    ("search --run-timeout 1e10", 2, "seconds above 0, at most 1e9, got '1e10'"),
+    ("search --run-timeout 1e10", 2, "seconds above 0, at most 1000000000, got '1e10'"),
     # Problems and sizes.
     ("search --problem {nothing}", 2, "problem: unknown '' (known: "),
     ("search --problem qgemm_nn", 2, "problem: unknown 'qgemm_nn'"),

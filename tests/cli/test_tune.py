@@ -421,6 +421,7 @@ def test_a_folder_that_another_process_tunes_is_left_alone(
         (("--problems", "sgemm", "--against", "blis"), "against: unknown library 'blis'"),
         (("--problems", "sgemm", "--lang", "ada"), "lang: unknown language 'ada'"),
         (("--problems", "sgemm", "--time", "5x"), "must be a time above 0 such as 90s, 10m or 2h"),
+        (("--problems", "sgemm", "--time", "1e6h"), "at most 1000000000 s, got '1e6h'"),
         (("--problems", "sgemm", "--sizes", ""), "sizes: expected sizes between the commas, got"),
         (("--for", "calls.csv", "--sizes", "8x8x8"), "--sizes: cannot go with --for"),
         (("--for", "nowhere.csv"), "nowhere.csv: "),

@@ -103,6 +103,7 @@ def test_sizes_that_do_not_fit_the_problem_are_refused(info: RunInfo) -> None:
         ({"patience": 0}, "patience: must be at least 1, got 0"),
         ({"rest_seconds": -1}, "rest_seconds: must be at least 0, got -1"),
         ({"time_limit_seconds": 0}, "time_limit_seconds: must be above 0, got 0"),
+        ({"run_timeout_seconds": 1e10}, "run_timeout_seconds: must be at most 1000000000, got 1"),
         ({"time_limit_seconds": math.nan}, "time_limit_seconds: must be a finite number, got nan"),
         ({"alpha": math.inf}, "alpha: must be a finite number, got inf"),
         ({"budget": "5"}, "budget: must be a whole number, got '5'"),
