@@ -92,7 +92,9 @@ LAST_SECONDS = 1.0
 
 
 _NOT_BEGUN: Any = cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
-"""A launch has it on AMD's drivers if an event that it waited for failed; on PoCL it has -1."""
+"""A launch has it on AMD's drivers if an event that it waited for failed; on PoCL it has -1, on
+NVIDIA's the status of that event.
+"""
 
 _log = logging.getLogger(__name__)
 
