@@ -32,13 +32,13 @@ def log_seconds(formulas: Sequence[TimeFormula], sizes: Array) -> Array:
     found = np.empty((len(sizes), len(formulas)))
     for first in range(0, len(sizes), _ROWS):
         rows = slice(first, first + _ROWS)
-        known = _Known(sizes[rows])
+        known = Counts(sizes[rows])
         for column, each in enumerate(formulas):
             found[rows, column] = np.log(_femtoseconds(each, known) * _FEMTO)
     return found
 
 
-class _Known:
+class Counts:
     """Sizes, with the counts that several formulas share."""
 
     def __init__(self, sizes: Array) -> None:
@@ -46,7 +46,7 @@ class _Known:
         self._whole = sizes.T.astype(np.int64)
         self._parts: dict[tuple[int, int], Array] = {}
         self._rests: dict[tuple[int, ...], NDArray[np.bool_]] = {}
-        self._halvings: dict[tuple[int, int], Array] = {}
+        self._halved: dict[tuple[int, int], Array] = {}
 
     @cached_property
     def blocks(self) -> tuple[Array, Array]:
@@ -68,33 +68,30 @@ class _Known:
             self._rests[multiples] = np.any(rests, axis=0) if rests else self.m < 0
         return self._rests[multiples]
 
-    def odd(self, formula: TimeFormula) -> Array:
-        """`TimeFormula._odd` of each size."""
-        if not any(formula.narrowed):
-            return self.is_odd(formula.multiples).astype(np.float64)
-        pairs = zip(formula.narrowed, formula.multiples, strict=True)
+    def odd(self, multiples: tuple[int, int, int], narrowed: tuple[int, int, int]) -> Array:
+        """How often a formula counts its `odd_step`: see `TimeFormula`."""
+        if not any(narrowed):
+            return self.is_odd(multiples).astype(np.float64)
+        pairs = zip(narrowed, multiples, strict=True)
         return sum(
-            (each * self._halved(axis, multiple) for axis, (each, multiple) in enumerate(pairs)),
+            (each * self._halvings(axis, multiple) for axis, (each, multiple) in enumerate(pairs)),
             np.zeros(len(self.m)),
         )
 
-    def _halved(self, axis: int, multiple: int) -> Array:
-        if (axis, multiple) not in self._halvings:
-            self._halvings[axis, multiple] = halvings_of(self._whole[axis], multiple)
-        return self._halvings[axis, multiple]
+    def _halvings(self, axis: int, multiple: int) -> Array:
+        """`mltune.selector.formula.halvings` of an extent."""
+        if (axis, multiple) not in self._halved:
+            fits = np.gcd(self._whole[axis], multiple)
+            self._halved[axis, multiple] = np.log2(multiple // fits)
+        return self._halved[axis, multiple]
 
 
-def halvings_of(extents: NDArray[np.int64], multiple: int) -> Array:
-    """Return `mltune.selector.formula.halvings` of each extent."""
-    return np.asarray(np.log2(multiple // np.gcd(extents, multiple)))
-
-
-def _femtoseconds(formula: TimeFormula, sizes: _Known) -> Array:
+def _femtoseconds(formula: TimeFormula, sizes: Counts) -> Array:
     """`TimeFormula.femtoseconds`, at least 1."""
     tiles = sizes.parts(0, formula.rows) * sizes.parts(1, formula.columns) * sizes.batch
     each_step = formula.step + formula.tile_step * tiles + _of_waves(formula.waves, tiles)
     odd_step = formula.odd_step + _of_waves(formula.odd_waves, tiles)
-    each_step += sizes.odd(formula) * odd_step
+    each_step += sizes.odd(formula.multiples, formula.narrowed) * odd_step
     once = formula.launch + formula.tile * tiles
     once += formula.wave * np.ceil(tiles / formula.units)
     once += sizes.is_odd(formula.result_multiples) * (formula.odd_tile * tiles)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mltune.distil.fit import PARTS, Fitted, Settings, folds
-from mltune.distil.formula_times import halvings_of, log_seconds
+from mltune.distil.formula_times import Counts, log_seconds
 from mltune.distil.portfolio import cover
 from mltune.distil.table import EXPECTED_WEIGHT, TimeTable
 from mltune.kernel.name import Blocking, blocking_of
@@ -186,14 +186,7 @@ def formula_of(
     multiples = settings.multiples
     written = (1, multiples[1]) if settings.swapped else (multiples[0], 1)
     narrowed = _narrowed(rows, columns, settings) if is_narrowed else (0, 0, 0)
-    if any(narrowed):
-        extents = sizes.T.astype(np.int64)
-        odd = sum(
-            elements * halvings_of(extent, multiple)
-            for elements, extent, multiple in zip(narrowed, extents[:3], multiples, strict=True)
-        )
-    else:
-        odd = ((m % multiples[0] + n % multiples[1] + k % multiples[2]) > 0).astype(np.float64)
+    odd = Counts(sizes).odd(multiples, narrowed)
     odd_result = (m % written[0] + n % written[1]) > 0
     loads = [blocking.packs * np.ceil(extent * k * batch / BLOCK) for extent in (m, n)]
     counts = [np.ones(len(m)), tiles, waves[0], odd_result * tiles, *loads]
