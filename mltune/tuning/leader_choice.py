@@ -184,7 +184,7 @@ class LeaderChoice:
         self._learned = {known: self._learned[known] for known in sorted(self._learned)[-1:]}
 
         def learn() -> LearnedTimes:
-            return self._model.learn(seconds)
+            return self._model.learn(seconds, is_quick=True)
 
         self._learned[visit] = self._thread.submit(learn) if self._thread else learn()
 
