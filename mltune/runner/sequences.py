@@ -34,7 +34,7 @@ _HOST_SECONDS = 1e-5  # of a launch, until it is known
 _MARGIN, _LEAST_HOLD, _MOST_HOLD = 1.3, 5e-5, 20e-3
 _TRIES = 4
 _WARMUP_SECONDS, _MOST_WARMUP_SECONDS = 0.002, 0.01
-_STEADY = 0.03
+_STEADY = 0.03  # the share by which a kernel that is not warm yet becomes faster
 _SHORT_SECONDS = 5e-5
 _CALIBRATIONS, _MOST_EVENT_SECONDS = 3, 5e-6
 _EVENTS, _MANY = 15, 16  # sequences that tell what an event takes, and the launches of long ones
@@ -87,7 +87,7 @@ class Sequences:
             self.batch = _batch(self.pace)
             first, self.pace = self.take(2)
             total += self.batch * abs(first + self.pace)
-            if total >= least and abs(first - self.pace) <= _STEADY * self.pace:
+            if total >= least and self.pace >= (1 - _STEADY) * first:
                 break
         self.batch = _batch(self.pace)
 

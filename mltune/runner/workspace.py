@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,6 +15,15 @@ from mltune.runner.preparation import Prepare, prepare
 from mltune.runner.scratch import Scratch
 from mltune.runner.spot_checks import SpotChecks, can_check
 from mltune.runner.validation import RightResult, Verdict, check
+
+
+@dataclass(slots=True)
+class _Needs:
+    """The memory that the program launched last needs: to compute it takes as long as a launch."""
+
+    program: Program | None = None
+    scratch_bytes: int = 0
+    counter_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +40,7 @@ class Workspace:
         spot_checks: of timed launches; None if none is checked.
         on_device: compares there; None if the host does.
         bias: of the epilogue; None if it has none.
+        needs: of the program that is launched again and again.
     """
 
     device: Device
@@ -46,6 +56,7 @@ class Workspace:
     spot_checks: SpotChecks | None = None
     on_device: Comparison | None = None
     bias: Operand | None = None
+    needs: _Needs = field(default_factory=_Needs)
 
     @classmethod
     def make(
@@ -120,9 +131,14 @@ class Workspace:
         return self._launch(program, follows)
 
     def _launch(self, program: Program, follows: int = 0) -> Execution:
-        units = self.device.info.compute_units
-        scratch = self.scratch.of(program.kernel.scratch_bytes(self.problem, units))
-        counters = self.counters.of(program.kernel.counter_bytes(self.problem))
+        needs = self.needs
+        if needs.program is not program:
+            units = self.device.info.compute_units
+            needs.scratch_bytes = program.kernel.scratch_bytes(self.problem, units)
+            needs.counter_bytes = program.kernel.counter_bytes(self.problem)
+            needs.program = program
+        scratch = self.scratch.of(needs.scratch_bytes)
+        counters = self.counters.of(needs.counter_bytes)
         return self.device.launch(
             program,
             self.problem,
