@@ -286,6 +286,7 @@ class Bench:
         seconds = sample(
             lambda: workspace.launch(program),
             request.plan,
+            checked_seconds=spent_seconds,
             seconds_left=request.run_seconds - spent_seconds,
             least_seconds=least_seconds(request.problem, self._device.info),
             tick_seconds=self._device.tick_seconds,

@@ -2,6 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
+from mltune.runner.sequences import SequenceClock
 from mltune.runner.timing import (
     ClockError,
     SamplingPlan,
@@ -87,6 +88,25 @@ def test_a_clear_loser_gets_few_samples_and_a_close_one_all() -> None:
 
     assert len(sample(slow.launch, plan(give_up_above=1.3))) == 3
     assert len(sample(close.launch, plan(give_up_above=1.3))) == 7
+
+
+def test_a_far_slower_kernel_is_launched_once_more_and_a_disturbed_one_gets_its_samples() -> None:
+    limit = plan(give_up_above=1.3)
+
+    assert sample(FakeDevice(lambda _: 3.0).launch, limit, checked_seconds=3.0) == (3.0,)
+    disturbed = FakeDevice(lambda number: 3.0 if number == 0 else 1.0)
+    assert sample(disturbed.launch, limit, checked_seconds=1.0) == pytest.approx((1.0,) * 7)
+    assert len(sample(FakeDevice(lambda _: 3.0).launch, plan(), checked_seconds=3.0)) == 7
+
+
+def test_a_short_kernel_and_one_with_a_low_clock_are_not_judged_by_two_launches() -> None:
+    device = FakeDevice(lambda _: 3e-4)
+    cool = SequenceClock(lambda count: device.launch(), lambda seconds: device.launch())
+
+    for seconds in (3e-4, 3e-3):
+        device = FakeDevice(lambda _, each=seconds: each)  # type: ignore[misc]
+        limit = plan(give_up_above=seconds / 10)
+        assert len(sample(device.launch, limit, checked_seconds=seconds, sequences=cool)) == 3
 
 
 def test_a_noisy_median_is_worth_more_samples_while_there_is_time() -> None:
