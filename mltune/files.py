@@ -20,7 +20,17 @@ with contextlib.suppress(ImportError):
 _FAR = 1 << 30  # Windows makes locked bytes unreadable, so a byte that nobody reads is locked
 _POLL_SECONDS = 0.05
 _ASKED_FOR = frozenset(
-    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR}
+    {
+        errno.EACCES,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.ENXIO,  # of a socket
+        errno.EPERM,
+        errno.EROFS,
+    }
 )
 """Errors that a better path or option would avoid, unlike a full disk."""
 

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,10 +65,15 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
         read_bytes(tmp_path / "huge")
 
 
-def test_a_folder_a_missing_file_and_an_impossible_name_are_one_line(tmp_path: Path) -> None:
+def test_what_has_no_file_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    os.mknod(tmp_path / "socket", stat.S_IFSOCK)
     for path, message in (
         (tmp_path, "cannot read (Is a directory)"),
         (tmp_path / "none", "cannot read (No such file or directory)"),
+        (tmp_path / "loop", "cannot read (Too many levels of symbolic links)"),
+        (tmp_path / ("a" * 300), "cannot read (File name too long)"),
+        (tmp_path / "socket", "cannot read (No such device or address)"),
         (tmp_path / "a\0b", "cannot read (no file can have this name)"),
     ):
         with pytest.raises(UsageError) as caught:
