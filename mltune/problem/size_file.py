@@ -155,7 +155,7 @@ def _item(item: Node, where: str) -> tuple[Size, ...]:
     if item.is_mapping:
         return (_mapping(list(zip(values[::2], values[1::2], strict=True)), where),)
     extents = [value for value in values if isinstance(value, int)]
-    if not extents or len(extents) < len(values):
+    if len(extents) < len(values):
         raise UsageError(f"{where}: expected [m, n, k], got {reprlib.repr(values)}")
     return (_checked(tuple(extents), 1, where),)
 

@@ -17,7 +17,7 @@ _RANGE = re.compile(r"([0-9]+):([0-9]+)(?::(\*?)([0-9]{1,10}))?")
 
 def looks_like_size(text: str) -> bool:
     """Whether `text` has the form of extents, and is no name of a suite or a file."""
-    return bool(re.match(r"[0-9:*-]", text)) and not re.search(r"[a-wyz/]", text, re.IGNORECASE)
+    return not re.search(r"[a-wyz/]", text, re.IGNORECASE)
 
 
 def parse_size_text(text: str) -> tuple[Size, ...]:

@@ -25,7 +25,8 @@ def refusal(path: Path) -> str:
 
 
 def test_csv_with_comments_blank_lines_and_a_byte_order_mark(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.csv", "\ufeff# from a log\n\nM, N, K\n1,2,3\n # x\n1,2,3\n4,5,6\r\n")
+    text = "\ufeff# from a log\n \nM, N, K\n1,2,3\n # x\n1,2,3\n4,5,6\r\n"
+    path = write(tmp_path, "a.CSV", text)
 
     assert read_size_file(path) == (Size((1, 2, 3), 2), Size((4, 5, 6)))
 
@@ -108,6 +109,8 @@ def test_yaml_with_texts_lists_and_mappings(tmp_path: Path) -> None:
         ("- 1x2x3\n- 64x\n", "line 2: size '64x': expected MxNxK or MxNxKxB"),
         ("- tiny\n", "line 1: size 'tiny': expected MxNxK or MxNxKxB, such as 512x512x64"),
         ("- [[1, 2], 3]\n", "line 1: expected MxNxK, [m, n, k] or {m: , n: , k: }, got a list in"),
+        ("- []\n", "line 1: size: needs at least one extent"),
+        ("- ['1', 2, 3]\n", "line 1: expected [m, n, k], got ['1', 2, 3]"),
         ("- [1, true]\n", "line 1: expected [m, n, k], got [1, 'true']"),
         ("- {m: 1, n: 2}\n", "line 1: 'k' is missing"),
         ("- {m: 1, q: 2}\n", "line 1: unknown key 'q' (known: m, n, k, batch, count)"),
