@@ -59,8 +59,8 @@ def gemm_name(contraction: Contraction) -> str | None:
     A compute type and an epilogue follow: `sgemm_nn_row_tf32_bias_n_relu`.
     """
     name = _NAMES.get(contraction.in_blas())
-    if name is None or not contraction.beyond_blas:
-        return name
+    if name is None:
+        return None
     words = [contraction.compute.value] if contraction.rounds else []
     if contraction.epilogue:
         words.append(epilogue_name(contraction, "_"))

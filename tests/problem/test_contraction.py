@@ -228,6 +228,8 @@ def test_conjugating_a_real_precision_is_refused() -> None:
         ("", "problem: unknown ''"),
         ("q:mk,kn->mn", "precision: unknown 'q' (known: h (half)"),
         ("s:mk,kn", "problem: unknown 's:mk,kn'"),
+        ("mk,kn->mn", "problem: unknown 'mk,kn->mn' (known: sgemm_nn"),
+        ("s:m:k,kn->mn", "einsum: expected something like 'mk,kn->mn', got 'm:k,kn->mn'"),
         ("s:mk->mk", "einsum: expected something like 'mk,kn->mn', got 'mk->mk'"),
         ("s:mk,kn->mm", "einsum 'mk,kn->mm': m stands twice in mm"),
         ("s:mkk,kn->mn", "einsum 'mkk,kn->mn': k stands twice in mkk"),
@@ -250,7 +252,22 @@ def test_json_that_is_no_contraction_is_refused(data: Any) -> None:
         Contraction.from_json(data)
 
 
-@pytest.mark.parametrize(("trans_a", "order"), [("x", "column"), ("n", "diagonal")])
-def test_gemm_refuses_unknown_words(trans_a: str, order: str) -> None:
-    with pytest.raises(UsageError, match="gemm: "):
-        gemm(Precision.SINGLE, trans_a, "n", order)
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("x", "n", "column"), "trans_a must be n, t or c, got 'x'"),
+        (("n", "x", "column"), "trans_b must be n, t or c, got 'x'"),
+        (("n", "n", "diagonal"), "order must be column or row, got 'diagonal'"),
+    ],
+)
+def test_gemm_refuses_unknown_words(words: tuple[str, str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=f"gemm: {message}"):
+        gemm(Precision.SINGLE, *words)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("SGEMM_NT_ROW", "sgemm_nt_row"), ("sgemm", "sgemm_nn"), ("dgemm_cc", "dgemm_tt")],
+)
+def test_a_problem_type_may_have_other_words(text: str, name: str) -> None:
+    assert problem_type_name(parse_problem_type(text)) == name

@@ -65,6 +65,13 @@ def test_a_bias_runs_along_a_tiled_index() -> None:
         Contraction.from_name("Cijk_Ailk_Bljk_SB_BIASk")
 
 
+@pytest.mark.parametrize(("einsum", "side"), [("s:bmk,kn->bmn", "m"), ("s:mk,bkn->bmn", "n")])
+def test_of_several_free_indices_the_bias_runs_along_the_tiled_one(einsum: str, side: str) -> None:
+    contraction = parse_problem_type(einsum, f"bias_{side}")
+
+    assert contraction.epilogue.bias == (contraction.d1 if side == "m" else contraction.d0)
+
+
 def test_a_problem_with_an_epilogue_reads_back() -> None:
     problem = Problem(
         contraction=parse_problem_type("sgemm_nn_bias_n_clamp"),

@@ -14,6 +14,7 @@ def test_bytes_and_epsilon_are_numpys(precision: Precision) -> None:
     assert precision.bytes == dtype.itemsize
     assert precision.epsilon == np.finfo(dtype).eps
     assert precision.is_complex == (dtype.kind == "c")
+    assert precision.is_double == (np.finfo(dtype).bits == 64)
 
 
 @pytest.mark.parametrize("precision", list(Precision))
