@@ -27,8 +27,8 @@ _ENTRY = struct.Struct("<IIQQQQQQQ")
 _READY = 2
 _BATCHED = 1 << 31
 _ROW_MAJOR = 1 << 7
-_LETTERS = dict.fromkeys((*b"nN", 111, 0, 114), "n") | dict.fromkeys((*b"tT", 112, 1), "t")
-"""BLAS's, CBLAS's and clBLAS's words for a transpose; all others are a conjugate."""
+_LETTERS = dict.fromkeys((*b"nNrR", 111, 0), "n") | dict.fromkeys((*b"tT", 112, 1), "t")
+"""BLAS's, CBLAS's and clBLAS's words for a transpose; all others are a conjugate transpose."""
 _INTERFACES = {1: "cblas", 2: "blas", 3: "clblast", 4: "clblas"}
 ON_DEVICE = frozenset({"clblast", "clblas"})
 """Interfaces whose calls return before the device is done, so that the host's time says little."""
@@ -83,8 +83,8 @@ def read_tables(folder: Path, *, waited: bool) -> Seen:
 
 
 def _entries(table: bytes, path: Path) -> Iterator[tuple[int, ...]]:
-    _, capacity, size, *_ = _HEADER.unpack_from(table)
-    if size != _ENTRY.size or len(table) != _HEADER.size + capacity * size:
+    capacity = _HEADER.unpack_from(table)[1]
+    if len(table) != _HEADER.size + capacity * _ENTRY.size:
         raise UsageError(f"{path}: is no table of calls")
     entries: Iterable[tuple[int, ...]] = _ENTRY.iter_unpack(table[_HEADER.size :])
     return (entry for entry in entries if entry[0] == _READY and entry[5])
@@ -95,7 +95,7 @@ def _calls(entry: tuple[int, ...], *, waited: bool) -> Calls | None:
     _, sampled, first, sides, k, count, *nanoseconds = entry
     precision = Precision(chr(first >> 8 & 0xFF))
     interface = _INTERFACES[first & 0xFF & ~_ROW_MAJOR]
-    trans_a, trans_b = (_transpose(first >> bits & 0xFF, precision) for bits in (16, 24))
+    trans_a, trans_b = (_LETTERS.get(first >> bits & 0xFF, "c") for bits in (16, 24))
     batch = first >> 32
     extents = [sides & 0xFFFFFFFF, sides >> 32, k]
     if first & _ROW_MAJOR:  # C^T = op(B)^T op(A)^T
@@ -113,10 +113,6 @@ def _calls(entry: tuple[int, ...], *, waited: bool) -> Calls | None:
         seconds=_seconds(count, sampled, *nanoseconds) if known else None,
         interface=interface,
     )
-
-
-def _transpose(code: int, precision: Precision) -> str:
-    return _LETTERS.get(code, "c" if precision.is_complex else "t")
 
 
 def _seconds(count: int, sampled: int, first: int, warm: int, later: int) -> float:

@@ -12,7 +12,7 @@ from mltune.problem import problem_type_name
 from mltune.trace import Seen, read_tables
 
 READY, WRITING = 2, 1
-CBLAS, CLBLAST = 1, 3
+CBLAS, BLAS, CLBLAST, CLBLAS = 1, 2, 3, 4
 ROW_MAJOR = 0x80
 NO_TRANSPOSE, TRANSPOSE, CONJUGATE = 111, 112, 113
 
@@ -69,9 +69,13 @@ def test_calls_on_a_device_have_a_time_only_if_it_was_waited_for(tmp_path: Path)
 @pytest.mark.parametrize(
     ("interface", "precision", "trans", "name", "extents"),
     [
-        (CBLAS, "s", (NO_TRANSPOSE, CONJUGATE), "sgemm_nt", (2, 3, 4)),
-        (CBLAS, "z", (TRANSPOSE, CONJUGATE), "zgemm_tc", (2, 3, 4)),
-        (CBLAS | ROW_MAJOR, "d", (TRANSPOSE, NO_TRANSPOSE), "dgemm_nt", (3, 2, 4)),
+        (CBLAS, "s", (NO_TRANSPOSE, CONJUGATE), "cblas sgemm_nt", (2, 3, 4)),
+        (CBLAS, "z", (TRANSPOSE, CONJUGATE), "cblas zgemm_tc", (2, 3, 4)),
+        (CBLAS | ROW_MAJOR, "d", (TRANSPOSE, NO_TRANSPOSE), "cblas dgemm_nt", (3, 2, 4)),
+        (BLAS, "z", (ord("t"), ord("C")), "blas zgemm_tc", (2, 3, 4)),
+        (BLAS, "d", (ord("R"), ord("r")), "blas dgemm_nn", (2, 3, 4)),  # OpenBLAS's conjugates
+        (CLBLAS, "z", (1, 2), "clblas zgemm_tc", (2, 3, 4)),
+        (CLBLAS, "z", (0, 1), "clblas zgemm_nt", (2, 3, 4)),
     ],
 )
 def test_a_call_is_that_of_a_column_major_product(
@@ -86,8 +90,8 @@ def test_a_call_is_that_of_a_column_major_product(
 
     (calls,) = read(tmp_path, made).calls
 
-    assert (problem_type_name(calls.contraction), calls.size.extents) == (name, extents)
-    assert calls.interface == "cblas"
+    assert f"{calls.interface} {problem_type_name(calls.contraction)}" == name
+    assert calls.size.extents == extents
 
 
 def test_what_is_no_call_is_left_out_and_counted_where_it_was_one(tmp_path: Path) -> None:
