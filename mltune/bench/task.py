@@ -53,7 +53,7 @@ class Task:
         a, b = (
             numbers((problem.batch, *canonical.extents(tensor)[1::-1])) for tensor in ("a", "b")
         )
-        bias = canonical.extents("bias") if "bias" in canonical.tensors else ()
+        bias = canonical.extents("bias")
         return cls(problem, a, b, numbers(bias) if bias else None)
 
     @property
@@ -160,7 +160,6 @@ class Task:
         wide = np.complex128 if self.dtype.kind == "c" else np.float64
         a, b = self.operands()
         right = a[:, rows, :].astype(wide) @ b.astype(wide)
-        if self.has_epilogue:
-            self.finish(right.swapaxes(1, 2), rows)
+        self.finish(right.swapaxes(1, 2), rows)
         computed = c[:, :, rows].swapaxes(1, 2).astype(wide)
         return float(np.linalg.norm(computed - right) / (np.linalg.norm(right) or 1.0))

@@ -11,6 +11,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from mltune.bench.contestant import CannotComputeError
 from mltune.bench.finish import FinishKernel
 from mltune.bench.numpy_blas import NumpyBlas
 from mltune.bench.opencl_finish import OpenCLFinish
@@ -26,6 +27,8 @@ CASES = [
     ("dgemm_nn_clamp", (14, 7, 5), 2),
     ("hgemm_nt_bias_m", (16, 3, 5), 4),
     ("sgemm_nn_batched_bias_n_relu", (12, 7, 5, 3), 4),
+    ("sgemm_nn_bias_m", (2050, 3, 1), 2),  # several work-groups along the rows
+    ("sgemm_nn_bias_n", (4, 33000, 1), 4),  # more columns than work-groups
 ]
 
 
@@ -55,6 +58,11 @@ def test_the_kernel_does_what_the_epilogue_says(
     assert FinishKernel(task).width == width
     bound = 4 * np.finfo(task.dtype).eps
     np.testing.assert_allclose(c.astype(np.float64), right, rtol=bound, atol=bound)
+
+
+def test_no_library_on_a_device_adds_a_bias_to_complex_numbers() -> None:
+    with pytest.raises(CannotComputeError, match="no library adds a bias to complex numbers"):
+        FinishKernel(_task("cgemm_nn_bias_m", (4, 4, 4)))
 
 
 @pytest.mark.parametrize(("problem_type", "size", "width"), CASES)

@@ -14,6 +14,7 @@ from mltune.problem import gemm_problem, parse_problem_type
         ("sgemm_tn", ("T", "N", 5, 7, 4, 4)),
         ("sgemm_nt", ("N", "T", 5, 7, 5, 7)),
         ("zgemm_cn", ("C", "N", 5, 7, 4, 4)),
+        ("zgemm_tc", ("T", "C", 5, 7, 4, 7)),
         # Row-major: C^T = op(B)^T op(A)^T, so sizes and operands are exchanged.
         ("sgemm_nn_row", ("N", "N", 7, 5, 7, 4)),
         ("sgemm_tn_row", ("N", "T", 7, 5, 7, 5)),
@@ -29,6 +30,36 @@ def test_a_problem_in_the_words_of_blas(
     assert task.k == 4
     a, b = task.operands()
     assert (a.shape, b.shape) == ((1, task.m, 4), (1, 4, task.n))
+
+
+@pytest.mark.parametrize("name", ["dgemm_nt", "zgemm_cn", "zgemm_tc", "zgemm_nc_row"])
+def test_operands_are_those_of_the_definition(name: str) -> None:
+    task = Task.draw(gemm_problem(parse_problem_type(name), 5, 7, 4), seed=1)
+    of = task.problem.contraction.canonical()
+    a, b = (
+        each[0].conj() if conjugate else each[0]
+        for each, conjugate in ((task.a, of.conjugate_a), (task.b, of.conjugate_b))
+    )
+
+    assert task.relative_error(np.einsum(of.einsum(), a, b)[np.newaxis]) < 1e-15
+
+
+@pytest.mark.parametrize("name", ["hgemm_nn", "sgemm_nn", "dgemm_nn", "cgemm_nn", "zgemm_nn"])
+def test_numbers_have_all_digits_and_both_parts(name: str) -> None:
+    a = Task.draw(gemm_problem(parse_problem_type(name), 50, 1, 50), seed=1).a
+
+    parts = [a.real, a.imag] if np.iscomplexobj(a) else [a]
+    assert [part.std() for part in parts] == pytest.approx([1] * len(parts), abs=0.1)
+    assert ((a.astype(np.complex64) == a).mean() < 0.1) == (name[0] in "dz")
+
+
+def test_a_bias_is_part_of_the_result() -> None:
+    task = Task.draw(gemm_problem(parse_problem_type("dgemm_nn_bias_m_relu"), 5, 7, 4), seed=1)
+    a, b = task.operands()
+
+    assert task.bias is not None
+    right = np.maximum((a @ b).swapaxes(1, 2) + task.bias, 0)
+    assert task.relative_error(right) < 1e-15
 
 
 def test_the_error_is_that_of_the_whole_result() -> None:
