@@ -99,15 +99,13 @@ class SizeResult:
 
     def disturbance(self, name: str, clock: str) -> str:
         """Return why a contestant's samples of a clock cannot be trusted; empty if they can."""
-        if self.other_work is not None and self.is_loaded:
-            return _load(self.other_work)
-        return self.timings[name].disturbance(clock)
+        return _told(self.load) if self.load else self.timings[name].disturbance(clock)
 
     @property
     def disturbances(self) -> tuple[str, ...]:
         """All reasons, each once."""
-        if self.other_work is not None and self.is_loaded:
-            return (_load(self.other_work),)
+        if self.load:
+            return (_told(self.load),)
         found = (
             (name, timing.disturbance(clock))
             for name, timing in self.timings.items()
@@ -116,9 +114,10 @@ class SizeResult:
         return tuple(dict.fromkeys(f"{name}: {reason}" for name, reason in found if reason))
 
     @property
-    def is_loaded(self) -> bool:
-        """Whether other programs disturbed the measurement."""
-        return self.other_work is not None and self.other_work > _BUSY
+    def load(self) -> float:
+        """The share that other programs took, if it disturbed the measurement; else 0."""
+        share = self.other_work or 0.0
+        return share if share > _BUSY else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,9 +176,9 @@ class Comparison:
         found = self.disturbed
         if not found:
             return ""
-        shares = [one.other_work for one in found if one.is_loaded and one.other_work is not None]
-        reasons = [_load(max(shares))] if shares else []
-        reasons += [one for result in found if not result.is_loaded for one in result.disturbances]
+        load = max(result.load for result in found)
+        reasons = [_told(load)] if load else []
+        reasons += [one for result in found if not result.load for one in result.disturbances]
         told = list(dict.fromkeys(reasons))
         more = ["..."] if len(told) > _MOST_REASONS else []
         of_all = f"{len(found)} of {counted(len(self.results), 'size')}"
@@ -213,16 +212,14 @@ class Comparison:
         )
 
 
-def _load(share: float) -> str:
-    return f"other work took {share:.0%} of the processor"
+def _told(load: float) -> str:
+    return f"other work took {load:.0%} of the processor"
 
 
 def _times(timing: Timing, clock: str) -> tuple[float, float] | None:
     """Return the median and the best of a clock's samples."""
-    if clock == "call":
-        return timing.call_median, timing.call_best
-    median, best = timing.kernel_median, timing.kernel_best
-    return None if median is None or best is None else (median, best)
+    samples = timing.call_seconds if clock == "call" else timing.kernel_seconds
+    return (statistics.median(samples), min(samples)) if samples else None
 
 
 def compare(

@@ -175,6 +175,7 @@ def test_the_picture_shows_every_contestant_and_escapes_its_title() -> None:
                 problem(8), {"mltune": timing(1e-6, 1e-5), "numpy": timing(None, 2e-5)}, {}
             ),
             SizeResult(problem(64), {"mltune": timing(1e-5, 1e-4)}, {"numpy": "no"}),
+            SizeResult(problem(128), {}, {"mltune": "no", "numpy": "no"}),
         )
     )
 
@@ -183,13 +184,17 @@ def test_the_picture_shows_every_contestant_and_escapes_its_title() -> None:
     assert svg.startswith("<svg ")
     assert "sgemm &lt;on&gt; a device" in svg
     assert "speed of mltune / other (call time)" in svg
+    assert "GFLOP/s" in svg
     assert ">numpy</text>" in svg
 
 
 def test_one_size_and_one_contestant_make_a_picture_too() -> None:
     comparison = Comparison((SizeResult(problem(8), {"numpy": timing(None, 2e-5)}, {}),))
 
-    assert "GFLOP/s" in draw(comparison, ["numpy"], "one")
+    svg = draw(comparison, ["numpy"], "one")
+
+    assert "GFLOP/s" in svg
+    assert "Speed ratio" not in svg
 
 
 def test_a_picture_of_nothing_but_refusals_has_its_title() -> None:
