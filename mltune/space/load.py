@@ -138,9 +138,9 @@ def _formula(name: str, item: Item, kind: str) -> str:
 
 def _parameter(name: str, item: Item) -> Parameter:
     label = f"parameter '{name}'"
-    if isinstance(item.content, tuple):
+    if not isinstance(item.content, dict):
         return Parameter(name, _values(item, label), where=item.where)
-    fields = item.mapping(label)
+    fields = item.content
     for key, field in fields.items():
         if key not in ("values", "meaning"):
             raise UsageError(

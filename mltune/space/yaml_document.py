@@ -17,22 +17,6 @@ from mltune.space.config import Value
 NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 """The form of a whole number; anything else is text."""
 
-_SAFE_TAGS = frozenset(
-    f"tag:yaml.org,2002:{kind}"
-    for kind in (
-        "str",
-        "int",
-        "float",
-        "bool",
-        "null",
-        "timestamp",
-        "value",
-        "merge",
-        "map",
-        "seq",
-    )
-) | {"", "!"}
-
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -119,7 +103,7 @@ def parse_document(text: str, name: str) -> Item:
 
 def _item(name: str, node: Node) -> Item:
     where = f"{name}:{node.line}"
-    if node.tag not in _SAFE_TAGS:
+    if node.tag:
         raise UsageError(f"{where}: tag '{node.tag}' is not supported")
     if isinstance(node.content, str):
         is_number = node.is_plain and NUMBER.fullmatch(node.content)
