@@ -70,9 +70,8 @@ def infer(node: Node, scope: Mapping[str, Domain]) -> Domain:
             if symbol in ("==", "!=") and isinstance(domains[0], EnumDomain):
                 _compare_words(symbol, domains)
                 return Condition()
+            _require(IntDomain, symbol, domains)
             numbers = [domain for domain in domains if isinstance(domain, IntDomain)]
-            if len(numbers) < len(domains):
-                _require(IntDomain, symbol, domains)
             if symbol in ("==", "!=", "<", "<=", ">", ">="):
                 return Condition()
             return _range(symbol, numbers)

@@ -133,7 +133,7 @@ class _Parser:
         if self._terms > MAX_TERMS:
             raise self._error(f"expected at most {MAX_TERMS} terms")
         token = self._token
-        if token.kind == "end" or token.text in LEVELS.keys() - {"-"} or token.text in "),":
+        if token.text in {*LEVELS, "", ")", ","} - {"-"}:
             raise self._error("expected a number, a name or '('")
         self._take()
         match token:

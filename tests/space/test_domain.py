@@ -30,6 +30,7 @@ SCOPE: dict[str, Domain] = {
         ("not tile_k", "'not' takes a condition, got a number"),
         ("(tile_k > 1) + 1", "'+' takes a number, got a condition"),
         ("tile_k // zero", "the divisor of '//' can be 0"),
+        ("tile_k // -zero", "the divisor of '//' can be 0"),
         ("tile_k % (tile_k - 5)", "the divisor of '%' can be 0"),
         ("ceil_div(1, zero)", "the divisor of 'ceil_div' can be 0"),
     ],
@@ -43,6 +44,9 @@ def test_refuses_what_cannot_be_evaluated(text: str, message: str) -> None:
 
 def test_infers_kinds() -> None:
     assert infer(parse("tile_k + 1"), SCOPE) == IntDomain(5, 9)
+    assert infer(parse("tile_k % 3"), SCOPE) == IntDomain(0, 2)
+    assert infer(parse("tile_k % -3"), SCOPE) == IntDomain(-2, 0)
+    assert infer(parse("min(tile_k, 7, zero + 5)"), SCOPE) == IntDomain(4, 6)
     assert infer(parse("access"), SCOPE) == EnumDomain(("cast", "vload"))
     assert infer(parse('access == "cast" or tile_k < 5'), SCOPE) == Condition()
 

@@ -4,11 +4,15 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.space.config import Value
+from mltune.space.domain import IntDomain
 from mltune.space.parameter import Parameter
 
 
 def test_numbers_are_kept_in_ascending_order() -> None:
-    assert Parameter("x", (8, 2, 4)).values == (2, 4, 8)
+    parameter = Parameter("x", (8, 2, 4))
+
+    assert parameter.values == (2, 4, 8)
+    assert parameter.domain == IntDomain(2, 8)
 
 
 def test_words_are_kept_as_given() -> None:

@@ -8,6 +8,17 @@ from mltune.space.parser import parse
 
 
 @pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("a < 1 or b < 1 and c < 1", "(a < 1) or ((b < 1) and (c < 1))"),
+        ("not a < 1 and b - c - 1 < 1", "(not (a < 1)) and (((b - c) - 1) < 1)"),
+    ],
+)
+def test_operators_bind_as_in_python(text: str, whole: str) -> None:
+    assert parse(text) == parse(whole)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "column 1: expected a number, a name or '(', got the end"),
@@ -19,11 +30,15 @@ from mltune.space.parser import parse
         ("a < b < c", "column 7: expected 'and': comparisons cannot be chained, got '<'"),
         ("a / b", "column 3: unexpected character '/'; whole numbers divide with //"),
         ("a = b", "column 3: unexpected character '='; compare with =="),
+        ("a || b", "column 3: unexpected character '|'; write or"),
+        ("!a", "column 1: unexpected character '!'; write not, or !="),
         ("a && b", "column 3: unexpected character '&'; write and"),
         ("1.5 * a", "column 2: unexpected character '.'; numbers are whole"),
         ('a == "open', "column 6: unexpected character '\"'"),
         ("min(a)", "column 6: expected two or more arguments for min, got ')'"),
         ("ceil_div(a, b, c)", "column 17: expected two arguments for ceil_div, got ')'"),
+        ("min(, a)", "column 5: expected a number, a name or '(', got ','"),
+        ("1" * 19, "column 1: a number has at most 18 digits"),
         ("min a", "column 5: expected '(', got 'a'"),
         ("a ** b", "column 4: expected a number, a name or '(', got '*'"),
         ("__import__('os')", "column 11: expected an operator or the end, got '('"),

@@ -54,11 +54,16 @@ def test_what_is_left_has_the_same_value(text: str, a: int, b: int, way: str) ->
     [
         ("a % one == 0", True),
         ("b <= 3", True),
+        ("b < 3", "b < 3"),
+        ("b <= no", "b <= 0"),
         ("b > 3 or way == 'cast'", 'way == "cast"'),
         ("fixed == 'other'", False),
         ("fixed != 'other' and a // one > no", True),
         ("way != 'third' or a > 1", True),
         ("b < 1 and fixed == 'cast'", "b < 1"),
+        ("not (a >= 1) or not b < 1", "not b < 1"),
+        ("not fixed == 'cast'", False),
+        ("a // one < one * 2 + no", "a < 2"),
         ("max(a, one, 2) * one + no >= a", "max(a, 1, 2) + 0 >= a"),
     ],
 )
