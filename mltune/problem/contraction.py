@@ -120,8 +120,6 @@ class Contraction:
     @property
     def d1(self) -> int | None:
         """The tiled free dimension of the other tensor; None when that one has none."""
-        if self.d0 is None:
-            return None
         other = self.free_indices_b if self.d0 in self.free_indices_a else self.free_indices_a
         return min(other, default=None)
 
@@ -149,7 +147,7 @@ class Contraction:
 
         Row-major GEMM is this case: C = A B row by row is C^T = B^T A^T column by column.
         """
-        return self.d0 is not None and self.d0 in self.free_indices_b
+        return self.d0 in self.free_indices_b
 
     def canonical(self) -> Contraction:
         """Return the contraction that kernels are written for: the same one, with d0 in A."""

@@ -124,7 +124,7 @@ def test_a_precision_alone_means_all_its_transposes() -> None:
     assert _names("sgemm") == ["sgemm_nn", "sgemm_nt", "sgemm_tn", "sgemm_tt"]
     assert _names("dgemm_row")[-1] == "dgemm_tt_row"
     assert _names("dgemm_batched")[-1] == "dgemm_tt_batched"
-    assert len(_names("cgemm")) == 9
+    assert len(_names("cgemm, SGEMM")) == 9 + 4
     assert _names("dgemm_tn, hgemm_row_batched,dgemm_tn")[:2] == [
         "dgemm_tn",
         "hgemm_nn_row_batched",

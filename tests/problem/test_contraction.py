@@ -157,6 +157,14 @@ def test_names_are_reversible(precision: Precision, order: str, batched: bool) -
         assert Contraction.from_json(of.to_json()) == of
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["mk,k->m", "k,kn->n", "mkl,lkn->mn", "abmk,abkn->abmn", "mbk,bkn->mbn", "mbk,bkn->bmn"],
+)
+def test_what_blas_cannot_name_is_no_gemm(text: str) -> None:
+    assert not Contraction.from_einsum(Precision.SINGLE, text).is_gemm
+
+
 @st.composite
 def contractions(draw: st.DrawFn) -> Contraction:
     kinds = draw(st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4))
@@ -198,6 +206,7 @@ def test_every_index_is_batch_free_or_summed(of: Contraction) -> None:
         ((0, 2), (1,), 2, "index 2 is not in C, so it must be in both A and B"),
         ((0, -1), (1,), 2, "index numbers must be 0 to 25, got A [0, -1], B [1]"),
         ((0, 26), (1, 26), 2, "index numbers must be 0 to 25, got A [0, 26], B [1, 26]"),
+        ((0,), (1, 2), 2, "index 2 is not in C, so it must be in both A and B"),
         ((), (0,), 1, "A has no index"),
         ((0,), (), 1, "B has no index"),
     ],
@@ -236,6 +245,7 @@ def test_conjugating_a_real_precision_is_refused() -> None:
         ("Cij_Aik_Bkj_QB", "contraction: 'Cij_Aik_Bkj_QB' is no name such as Cij_Aik_Bkj_SB"),
         ("Cij_Aik_Bkj_SB_BIASj_RLU", "contraction: 'Cij_Aik_Bkj_SB_BIASj_RLU' is no name"),
         ("Cij_Aik_Bkj_SB_RELU_BIASj", "contraction: 'Cij_Aik_Bkj_SB_RELU_BIASj' is no name"),
+        ("Cij_Aik_BkjC_SB", "contraction: conjugation needs a complex precision, got SINGLE"),
         ("Cji_Aik_Bkj_SB", "contraction: C's letters must be ij, got ji"),
     ],
 )

@@ -128,6 +128,8 @@ def test_too_short_a_leading_dimension_is_refused(order: str) -> None:
         ({"strides_a": (1,)}, r"A has 2 indices, got strides \(1,\)"),
         ({"strides_b": (0, 6)}, r"B's strides must be at least 1, got \[0, 6\]"),
         ({"strides_c": (1, 1)}, "C's elements overlap"),
+        ({"strides_a": (2, 6)}, "A's elements overlap: stride 6 is smaller than the 7 elements"),
+        ({"beta": 1j}, "alpha and beta must be real for a real precision, got alpha=1.0 beta=1j"),
         ({"alpha": 1j}, "alpha and beta must be real for a real precision, got alpha=1j"),
     ],
 )
@@ -146,6 +148,11 @@ def test_a_contraction_says_in_which_order_it_takes_extents() -> None:
 def test_dimensions_of_one_element_never_overlap() -> None:
     assert gemm_problem(SGEMM, 1, 1, 1, lda=1).span("a") == 1
     assert Problem(contraction=SGEMM, sizes=(1, 5, 6), strides_a=(7, 1)).span("a") == 6
+    assert Problem(contraction=SGEMM, sizes=(4, 5, 1), strides_a=(1, 1)).span("a") == 4
+
+
+def test_the_shortest_stride_may_come_last() -> None:
+    assert Problem(contraction=SGEMM, sizes=(4, 5, 6), strides_a=(6, 1)).span("a") == 24
 
 
 extents = st.integers(1, 2**31 - 1)
