@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from mltune.errors import UsageError
@@ -8,6 +9,7 @@ from mltune.problem import (
     problem_type_name,
 )
 from mltune.problem.calls import check_gemms
+from tests.rounded import rounded
 
 SINGLE_COMPUTE_TYPES = [each for each in ComputeType if each is not ComputeType.FULL]
 
@@ -42,6 +44,20 @@ def test_a_compute_type_is_given_beside_the_problem_type(compute: ComputeType) -
     assert contraction.compute is compute
     assert parse_problem_type(problem_type_name(contraction)) == contraction
     assert contraction.epilogue.bias is not None
+
+
+@pytest.mark.parametrize("compute", SINGLE_COMPUTE_TYPES)
+def test_errors_are_those_of_rounding(compute: ComputeType) -> None:
+    values = np.linspace(1, 2, 9999, dtype=np.float32)
+    small = values * np.float32(2.0**-24)  # below half's normal numbers
+    relative, beyond = (
+        (abs(rounded(some, compute) - some.astype(float)) - share * some).max()
+        for some, share in ((values, 0), (small, compute.roundoff))
+    )
+
+    assert compute.roundoff / 2 < relative <= compute.roundoff
+    assert 0.9 * compute.least_error <= max(beyond, 0) <= compute.least_error
+    assert compute.product_error == pytest.approx((1 + compute.roundoff) ** 2 - 1)
 
 
 @pytest.mark.parametrize(
