@@ -16,7 +16,6 @@ from mltune.distil.methods import AUTO, METHODS, TAUGHT, fit_rule
 from mltune.distil.regret import Fold, Losses, RegretRow, folds_of, regret_rows
 from mltune.distil.table import TimeTable
 from mltune.distil.taught import BYTES_EACH, Taught, taught
-from mltune.distil.vectors import rows_along, whole_vectors
 from mltune.errors import UsageError
 from mltune.one_thread import one_thread
 from mltune.problem import Contraction
@@ -143,16 +142,14 @@ def distil(
     """
     _check(method, tolerance, max_kernels, max_depth, held_out)
     every = table if every is None else every
-    settings = Settings(
+    settings = Settings.of(
+        contraction,
         tolerance=tolerance,
         max_kernels=max_kernels,
         max_depth=max_depth,
         seed=seed,
         compute_units=compute_units,
         memory=memory,
-        swapped=contraction.swaps_operands,
-        multiples=whole_vectors(contraction),
-        rows_along=rows_along(contraction),
     )
     for_rule = replace(settings, max_kernels=max_kernels - reserved(every, table, settings))
     found = fit(table, for_rule, method=method, held_out=held_out, on_step=on_step)

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
+from mltune.distil.vectors import rows_along, whole_vectors
+from mltune.problem import Contraction
 from mltune.selector import (
     FEATURES,
     MAX_KERNELS,
@@ -95,6 +97,16 @@ class Settings:
     multiples: tuple[int, int, int] = (1, 1, 1)
     memory: Memory | None = None
     rows_along: tuple[int, int] = (0, 2)
+
+    @classmethod
+    def of(cls, contraction: Contraction, **others: Any) -> Settings:
+        """Return the settings that a problem type decides, with others by name."""
+        return cls(
+            swapped=contraction.swaps_operands,
+            multiples=whole_vectors(contraction),
+            rows_along=rows_along(contraction),
+            **others,
+        )
 
 
 @dataclass(frozen=True, slots=True)

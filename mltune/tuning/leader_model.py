@@ -29,7 +29,6 @@ from mltune.distil.fit import Settings
 from mltune.distil.formula_times import log_seconds
 from mltune.distil.formulas import formula_of, of_one_kind
 from mltune.distil.table import EXPECTED_WEIGHT
-from mltune.distil.vectors import rows_along, whole_vectors
 from mltune.kernel.name import blocking_of
 from mltune.problem import Problem
 from mltune.selector import TimeFormula
@@ -77,13 +76,7 @@ class LeaderModel:
         problems: Sequence[Problem],
         device: DeviceInfo,
     ) -> None:
-        contraction = problems[0].contraction
-        self._settings = Settings(
-            compute_units=device.compute_units,
-            swapped=contraction.swaps_operands,
-            multiples=whole_vectors(contraction),
-            rows_along=rows_along(contraction),
-        )
+        self._settings = Settings.of(problems[0].contraction, compute_units=device.compute_units)
         self._blockings = [blocking_of(name) for name in names]
         self._sizes = np.array([(p.m, p.n, p.k, p.batch) for p in problems], dtype=np.float64)
         encoder = Encoder.of(configs)

@@ -25,7 +25,6 @@ from mltune.distil.fit import Settings
 from mltune.distil.formulas import fit_formulas
 from mltune.distil.table import Size
 from mltune.distil.traffic import memory_of
-from mltune.distil.vectors import whole_vectors
 from mltune.measurement import Measurement, Phase
 from mltune.problem import Problem
 from mltune.tuning.leader_choice import LeaderChoice, spread_out
@@ -69,12 +68,11 @@ class Whole:
         by_config = {trial.config: trial for trial in trials}
         self.leaders: list[Trial] = [by_config[k.config] for k in self.table.kernels]
         contraction = recorded.contraction
-        self.settings = Settings(
+        self.settings = Settings.of(
+            contraction,
             max_kernels=16,
             compute_units=self.device.compute_units,
             memory=memory_of(self.device, contraction),
-            swapped=contraction.swaps_operands,
-            multiples=whole_vectors(contraction),
         )
 
     def chosen(self, order: Sequence[int]) -> tuple[list[Measurement], float]:

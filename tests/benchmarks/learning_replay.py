@@ -30,7 +30,6 @@ from mltune.distil.fit import Settings, folds
 from mltune.distil.methods import METHODS, TAUGHT
 from mltune.distil.teacher import teach
 from mltune.distil.traffic import memory_of
-from mltune.distil.vectors import rows_along, whole_vectors
 from mltune.runtime.learning import Learner, candidates
 from mltune.selector import Selector
 from mltune.workflow.expected_times import rule_table
@@ -124,12 +123,10 @@ def main() -> None:
     parser.add_argument("--method", default="formulas", choices=METHODS)
     options = parser.parse_args()
     recorded = read_runs(options.runs)
-    settings = Settings(
+    settings = Settings.of(
+        recorded.contraction,
         compute_units=recorded.device.compute_units,
         memory=memory_of(recorded.device, recorded.contraction),
-        swapped=recorded.contraction.swaps_operands,
-        multiples=whole_vectors(recorded.contraction),
-        rows_along=rows_along(recorded.contraction),
     )
     table = rule_table(recorded.measurements, recorded.infos, recorded.timed)
     found = list(cases(recorded, table, settings, options.method, options.seeds))

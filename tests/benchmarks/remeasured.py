@@ -27,7 +27,6 @@ from mltune.distil import TimeTable
 from mltune.distil.fit import PARTS, Settings, folds
 from mltune.distil.methods import METHODS
 from mltune.distil.traffic import memory_of
-from mltune.distil.vectors import rows_along, whole_vectors
 from mltune.measurement import Phase
 from mltune.problem import problem_of_size
 from mltune.run.csv_table import write_table
@@ -122,13 +121,11 @@ def _held_out(
     name: str, recorded: Recorded, table: TimeTable, max_kernels: int
 ) -> list[NDArray[np.intp]]:
     """Return the rule's choice for each held-out size, for each split of the sizes."""
-    settings = Settings(
+    settings = Settings.of(
+        recorded.contraction,
         max_kernels=max_kernels,
         compute_units=recorded.device.compute_units,
         memory=memory_of(recorded.device, recorded.contraction),
-        swapped=recorded.contraction.swaps_operands,
-        multiples=whole_vectors(recorded.contraction),
-        rows_along=rows_along(recorded.contraction),
     )
     splits = []
     for seed in range(SPLITS):

@@ -30,7 +30,6 @@ from mltune.distil.methods import METHODS
 from mltune.distil.portfolio import cover
 from mltune.distil.rules import RULES
 from mltune.distil.traffic import memory_of
-from mltune.distil.vectors import rows_along, whole_vectors
 from mltune.problem import problem_of_size, problem_type_name
 from mltune.problem.sizes import parse_sizes
 from mltune.report.axis import Axis
@@ -69,13 +68,11 @@ def main() -> None:
     recorded = read_runs(options.runs)
     table = rule_table(recorded.measurements, recorded.infos, recorded.timed)
     table = _complete(table) if options.complete else table
-    settings = Settings(
+    settings = Settings.of(
+        recorded.contraction,
         max_kernels=options.max_kernels,
         compute_units=recorded.device.compute_units,
         memory=memory_of(recorded.device, recorded.contraction),
-        swapped=recorded.contraction.swaps_operands,
-        multiples=whole_vectors(recorded.contraction),
-        rows_along=rows_along(recorded.contraction),
     )
     print(f"{len(table.sizes)} sizes, {len(table.kernels)} kernels, {recorded.device.name}\n")
     seeds = range(options.first_seed, options.first_seed + options.seeds)
