@@ -139,7 +139,7 @@ def selector_of(document: Checked) -> Selector:
 
 def _is_first(document: Checked) -> bool:
     """Whether a file has the first version, without formulas."""
-    version = {name: field.value for name, field in document.items()}.get("schema_version")
+    version = document.value.get("schema_version")
     return type(version) is int and version == 1
 
 
