@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mltune.distil.fit import Settings, fit
-from mltune.distil.methods import METHODS, SINGLE, Method, fit_single
+from mltune.distil.fit import Fitted, Settings, fit
+from mltune.distil.methods import METHODS, SINGLE, fit_single
 from mltune.distil.portfolio import cover
 from mltune.distil.table import TimeTable
-from mltune.distil.teacher import teach
+from mltune.distil.teacher import Teacher, teach
 
 PORTFOLIO = "best of portfolio"
 """A perfect choice: its loss comes from kernels that do not ship."""
@@ -34,19 +35,11 @@ def _portfolio_oracle(
     return np.asarray(test.log_ratios[:, list(portfolio)].min(axis=1))
 
 
-def _teacher(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
-    return teach(train, settings).losses(test)
-
-
-def _by(method: Method) -> Rule:
+def _by(method: Callable[[TimeTable, Settings], Fitted | Teacher]) -> Rule:
     def judge(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
         return method(train, settings).losses(test)
 
     return judge
-
-
-def _thresholds(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
-    return fit(train, settings, feature_sets=(("mn",),)).losses(test)
 
 
 def _nearest_size(train: TimeTable, test: TimeTable, settings: Settings) -> NDArray[np.float64]:
@@ -62,10 +55,10 @@ def _random_pick(train: TimeTable, test: TimeTable, settings: Settings) -> NDArr
 RULES: dict[str, Rule] = {
     "oracle": _oracle,
     PORTFOLIO: _portfolio_oracle,
-    TEACHER: _teacher,
+    TEACHER: _by(teach),
     **{name: _by(method) for name, method in METHODS.items()},
     "nearest size": _nearest_size,
-    "M*N thresholds": _thresholds,
+    "M*N thresholds": _by(partial(fit, feature_sets=(("mn",),))),
     SINGLE: _by(fit_single),
     "random pick": _random_pick,
 }
