@@ -148,12 +148,11 @@ def _result(
     run, info = objective.run, objective.info
     overlap = objective.runner.measured_while_building
     objective.runner.close()
-    interrupted = reason is StopReason.INTERRUPTED
     measurements = run.store.measurements()
     trials = group_trials(m for m in measurements if m.phase == Phase.SEARCH)
     in_leaders = any(row.phase == Phase.FINAL for row in measurements[known:])
     chosen = choose(measurements)
-    ended = not interrupted and not stopped
+    ended = reason is not StopReason.INTERRUPTED and not stopped
     if not trials and ended and times.limit_seconds is not None:
         raise _nothing_tried(run.folder, info)
     if not chosen and ended:
@@ -163,7 +162,7 @@ def _result(
         try:
             compared = _gained(objective, times, chosen, measurements)
         except KeyboardInterrupt:
-            interrupted, reason = True, StopReason.INTERRUPTED
+            reason = StopReason.INTERRUPTED
     return SearchResult(
         run=run.folder,
         info=info,
@@ -171,7 +170,6 @@ def _result(
         failed=sum(trial.failure is not None for trial in trials),
         seconds=times.elapsed,
         choices=tuple(chosen[p] for p in info.cross_problems if p in chosen),
-        interrupted=interrupted,
         stopped=stopped,
         disturbed=sum(m.phase == Phase.DISTURBED for m in measurements),
         measured_while_building=overlap,

@@ -27,7 +27,6 @@ class SearchResult:
     Attributes:
         choices: for every size the chosen config, and equally good ones.
         seconds: wall time of this call.
-        interrupted: whether it was stopped before its end.
         stopped: why it ended early by itself; empty if it did not.
         disturbed: rounds of the leaders that were repeated, as something slowed them down.
         measured_while_building: the share of the builders' time in which the device measured.
@@ -45,7 +44,6 @@ class SearchResult:
     failed: int
     seconds: float
     choices: tuple[Choice, ...]
-    interrupted: bool
     stopped: str = ""
     disturbed: int = 0
     measured_while_building: float | None = None
@@ -64,6 +62,11 @@ class SearchResult:
     def best(self) -> tuple[Measurement, ...]:
         """The chosen config's measurement on every size."""
         return tuple(choice.best for choice in self.choices)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was stopped before its end."""
+        return self.stop_reason is StopReason.INTERRUPTED
 
     @property
     def problem(self) -> str:
