@@ -67,17 +67,20 @@ def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -
         for held_out, model in zip(parts, side_by_side(model_of, parts), strict=True):
             judged.append(_Judged(model, part(held_out)[1]))
             step(len(judged), len(parts))
-    except MltuneError:
-        return "The cost model needs measurements that succeeded, and there are none."
-    rows = [row for one in judged for row in one.rows] if parts else []
-    predicted = np.concatenate([_its_own(one) for one in judged]).tolist() if parts else []
-    scores, bias = _judge(rows, predicted) if parts else (None, ())
+    except MltuneError as error:  # the system ended a process
+        return f"The cost model could not be fitted: {error}."
+    importance = _importance(judged, show)
+    if not parts:
+        return Model(calibration=(), bias=(), rmse_log=None, top_1=None, importance=importance)
+    rows = [row for one in judged for row in one.rows]
+    predicted = np.concatenate([_its_own(one) for one in judged]).tolist()
+    scores, bias = _judge(rows, predicted)
     return Model(
         calibration=tuple(zip(_seconds(rows), np.exp(predicted).tolist(), strict=True)),
         bias=bias,
-        rmse_log=scores.rmse_log if scores else None,
-        top_1=scores.top_1 if scores else None,
-        importance=_importance(judged, show),
+        rmse_log=scores.rmse_log,
+        top_1=scores.top_1,
+        importance=importance,
     )
 
 

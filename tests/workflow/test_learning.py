@@ -4,11 +4,13 @@ import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
 
 from mltune.cost_model import train
+from mltune.errors import MltuneError
 from mltune.measurement import Measurement
 from mltune.report import Model
 from mltune.run.run import Run
@@ -104,3 +106,18 @@ def test_errors_are_those_on_sizes_that_the_model_has_not_seen(
     assert isinstance(model, Model)
     assert model.rmse_log is not None
     assert model.rmse_log > np.std([np.log(row.seconds) for row in noise])
+
+
+def test_a_model_that_failed_says_why(
+    shipped: tuple[RunInfo, list[Measurement]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(*_: object) -> NoReturn:
+        raise MltuneError("a process was ended by the system")
+
+    info, rows = shipped
+    monkeypatch.setattr("mltune.workflow.learning.side_by_side", ended)
+
+    line = learn(rows, info.device, ignore_progress)
+
+    assert line == "The cost model could not be fitted: a process was ended by the system."
+    assert "needs measurements that succeeded" in str(learn([], info.device, ignore_progress))
