@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from mltune.kernel.handwritten import HandwrittenFamily
 from mltune.kernel.handwritten.read import read_files
 from mltune.problem import parse_problem_type
 from mltune.resources import data_folder
 from mltune.space import Config
-
-COMMITTED = Path(__file__).parent / "handwritten_sgemm_nt_4x1.cl"
+from tests.golden_file import golden
 
 
 def test_the_source_is_the_committed_one() -> None:
     family = HandwrittenFamily(read_files([data_folder("spaces") / "handwritten"]))
     config = Config.of({"kernel": "SGEMM_NT_4x1", "work_group_0": 8, "work_group_1": 8})
     source = family.generate(parse_problem_type("sgemm_nt_row"), config).source
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        COMMITTED.write_text(source)
 
-    assert source == COMMITTED.read_text()
+    assert source == golden("handwritten_sgemm_nt_4x1.cl", source)

@@ -1,8 +1,5 @@
 """Tiles in local memory whose rows run along the sum, on PoCL."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from mltune.errors import UsageError
@@ -14,9 +11,9 @@ from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.runner import WorkerRunner
 from mltune.space import Config
+from tests.golden_file import golden
 from tests.plain_async import tiled_without_copies
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "tiled_sgemm_nn_along_sum.cl"
 VALUES: dict[str, int | str] = {
     "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 4, "thread_tile_1": 4, "depth_u": 8,
     "vector_width": 2, "vector_width_u": 4, "prefetch_global_read": 1, "local_pad": 0,
@@ -133,7 +130,5 @@ def test_what_does_not_go_together_is_refused(changes: dict[str, int | str], wor
 def test_the_written_source_matches_the_golden_file() -> None:
     config = Config.of({**VALUES, **ASYNC})
     source = FAMILIES["tiled"].generate(gemm(Precision.SINGLE), config).source
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        GOLDEN.write_text(source, encoding="utf-8")
 
-    assert source == GOLDEN.read_text(encoding="utf-8")
+    assert source == golden("tiled_sgemm_nn_along_sum.cl", source)

@@ -1,8 +1,6 @@
 """Compute types: the sources, and what comes out of the stand-ins of tensor cores on PoCL."""
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from mltune.kernel import KernelFamily
 from mltune.kernel.families import FAMILIES
 from mltune.problem import ComputeType, gemm_problem, parse_problem_type
 from mltune.space import Config
+from tests.golden_file import golden
 from tests.plain_mma import PlainMmaFamily
 from tests.plain_wgmma import PlainWgmmaFamily
 from tests.rounded import rounded
@@ -21,7 +20,6 @@ from tests.rounded import rounded
 Array = np.ndarray[Any, np.dtype[Any]]
 Multiply = Callable[[Array, Array], Array]
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "wgmma_sgemm_nn_bf16.cl"
 COMPUTE_TYPES = [each for each in ComputeType if each is not ComputeType.FULL]
 MMA: dict[str, int | str] = {
     "waves_0": 1, "waves_1": 1, "wave_tile_0": 16, "wave_tile_1": 16, "depth_u": 16,
@@ -171,9 +169,8 @@ def test_the_written_source_matches_the_golden_file() -> None:
         "work_group_mapping": 8,
     }  # fmt: skip
     kernel = FAMILIES["wgmma"].generate(parse_problem_type("sgemm_nn_bf16"), Config.of(values))
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        GOLDEN.write_text(kernel.source, encoding="utf-8")
-    assert kernel.source == GOLDEN.read_text(encoding="utf-8")
+
+    assert kernel.source == golden("wgmma_sgemm_nn_bf16.cl", kernel.source)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 
 from mltune.errors import UnsupportedError, UsageError
@@ -8,9 +5,9 @@ from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import kernel_name, parse_kernel_name
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.space import Config
+from tests.golden_file import golden
 
 DIRECT = FAMILIES["direct"]
-GOLDEN = Path(__file__).parents[1] / "golden" / "direct_sgemm_nn.cl"
 CLBLAS: dict[str, int | str] = {
     "work_group_0": 8,
     "work_group_1": 8,
@@ -33,10 +30,8 @@ def _config(**changes: int | str) -> Config:
 
 def test_the_written_source_matches_the_golden_file() -> None:
     source = DIRECT.generate(gemm(Precision.SINGLE), _config()).source
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        GOLDEN.write_text(source, encoding="utf-8")
 
-    assert source == GOLDEN.read_text(encoding="utf-8")
+    assert source == golden("direct_sgemm_nn.cl", source)
 
 
 def test_a_work_item_reads_rows_of_a_and_terms_of_b_as_vectors_like_clblas() -> None:
@@ -55,11 +50,8 @@ def test_a_sub_group_reads_b_once() -> None:
         vector_width_b=1, depth_u=8, sub_group_size=16, edge_type="branch", multiply_add="mad",
     )  # fmt: skip
     kernel = DIRECT.generate(gemm(Precision.SINGLE), config)
-    golden = GOLDEN.with_name("direct_sgemm_nn_sub_groups.cl")
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        golden.write_text(kernel.source, encoding="utf-8")
 
-    assert kernel.source == golden.read_text(encoding="utf-8")
+    assert kernel.source == golden("direct_sgemm_nn_sub_groups.cl", kernel.source)
     assert "_SG16_" in kernel.name
 
 

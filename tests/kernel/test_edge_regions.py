@@ -1,8 +1,5 @@
 """Separate kernels for whole macro tiles and for the edge of C, on PoCL."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from mltune.errors import UsageError
@@ -14,8 +11,8 @@ from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.runner import WorkerRunner
 from mltune.runner.probe import probe_problem
 from mltune.space import Config
+from tests.golden_file import golden
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "tiled_sgemm_nn_remainder.cl"
 VALUES: dict[str, int | str] = {
     "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 4, "thread_tile_1": 2, "depth_u": 4,
     "vector_width": 2, "prefetch_global_read": 0, "local_pad": 0, "loop_unroll": 1,
@@ -140,7 +137,5 @@ def test_what_lies_outside_is_read_inside(
 
 def test_the_written_source_matches_the_golden_file() -> None:
     source = _kernel(gemm(Precision.SINGLE)).source
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        GOLDEN.write_text(source, encoding="utf-8")
 
-    assert source == GOLDEN.read_text(encoding="utf-8")
+    assert source == golden("tiled_sgemm_nn_remainder.cl", source)

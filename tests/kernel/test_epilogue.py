@@ -1,6 +1,4 @@
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -10,9 +8,9 @@ from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
 from mltune.problem import gemm_problem, parse_problem_type
 from mltune.space import Config
+from tests.golden_file import golden
 
 DIRECT = FAMILIES["direct"]
-GOLDEN = Path(__file__).parents[1] / "golden" / "direct_sgemm_nn_bias_m_clamp.cl"
 CONFIG = Config.of(
     {
         "work_group_0": 8,
@@ -45,10 +43,8 @@ TILED: dict[str, int | str] = {
 
 def test_the_written_source_matches_the_golden_file() -> None:
     source = DIRECT.generate(parse_problem_type("sgemm_nn_bias_m_clamp"), CONFIG).source
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        GOLDEN.write_text(source, encoding="utf-8")
 
-    assert source == GOLDEN.read_text(encoding="utf-8")
+    assert source == golden("direct_sgemm_nn_bias_m_clamp.cl", source)
 
 
 def test_a_name_reads_back() -> None:

@@ -1,8 +1,5 @@
 """Only one of two operands goes through local memory, on PoCL."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from mltune.errors import UsageError
@@ -13,8 +10,8 @@ from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.runner import WorkerRunner
 from mltune.space import Config
+from tests.golden_file import golden
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "tiled_sgemm_nt_direct_a.cl"
 VALUES: dict[str, int | str] = {
     "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 4, "thread_tile_1": 2, "depth_u": 8,
     "vector_width": 2, "prefetch_global_read": 1, "local_pad": 0, "loop_unroll": 2,
@@ -117,7 +114,5 @@ def test_what_does_not_go_together_is_refused(changes: dict[str, int | str], wor
 
 def test_the_written_source_matches_the_golden_file() -> None:
     source = _kernel(gemm(Precision.SINGLE, "n", "t"), direct_to_registers_a=1).source
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        GOLDEN.write_text(source, encoding="utf-8")
 
-    assert source == GOLDEN.read_text(encoding="utf-8")
+    assert source == golden("tiled_sgemm_nt_direct_a.cl", source)

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from mltune.errors import UnsupportedError, UsageError
@@ -7,6 +5,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Precision, gemm, gemm_problem
 from mltune.space import Config
+from tests.golden_file import golden
 
 MMA = FAMILIES["mma"]
 VALUES: dict[str, int | str] = {
@@ -149,7 +148,6 @@ def test_odd_tiles_of_double_lie_in_local_memory_as_powers_of_two() -> None:
 
 
 def test_the_written_source_matches_the_golden_file() -> None:
-    golden = Path(__file__).parents[1] / "golden" / "mma_sgemm_nt.cl"
     kernel = MMA.generate(gemm(Precision.SINGLE, "n", "t"), _config())
 
-    assert kernel.source == golden.read_text(encoding="utf-8")
+    assert kernel.source == golden("mma_sgemm_nt.cl", kernel.source)

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from mltune.errors import UsageError
@@ -7,6 +5,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Precision, gemm, gemm_problem
 from mltune.space import Config
+from tests.golden_file import golden
 
 PACKED = FAMILIES["packed"]
 VALUES: dict[str, int | str] = {
@@ -72,7 +71,6 @@ def test_a_wrong_value_is_refused_in_one_line(changes: dict[str, int | str], mes
 
 
 def test_the_written_source_matches_the_golden_file() -> None:
-    golden = Path(__file__).parents[1] / "golden" / "packed_sgemm_nt.cl"
     kernel = PACKED.generate(gemm(Precision.SINGLE, "n", "t"), _config())
 
-    assert kernel.source == golden.read_text(encoding="utf-8")
+    assert kernel.source == golden("packed_sgemm_nt.cl", kernel.source)

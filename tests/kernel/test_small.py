@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 
 from mltune.errors import UsageError
@@ -11,10 +8,9 @@ from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.runner import WorkerRunner
 from mltune.space import Config
+from tests.golden_file import golden
 
 SMALL = FAMILIES["small"]
-GOLDEN = Path(__file__).parents[1] / "golden" / "small_sgemm_tn_batched.cl"
-GOLDEN_ALONG = Path(__file__).parents[1] / "golden" / "small_sgemm_tn_along_sum.cl"
 OWN = ("local_split_u", "problems")
 VALUES: dict[str, int | str] = {
     "work_group_0": 2,
@@ -38,10 +34,8 @@ def _config(**changes: int | str) -> Config:
 
 def test_the_written_source_matches_the_golden_file() -> None:
     source = SMALL.generate(gemm(Precision.SINGLE, "t", "n", batched=True), _config()).source
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        GOLDEN.write_text(source, encoding="utf-8")
 
-    assert source == GOLDEN.read_text(encoding="utf-8")
+    assert source == golden("small_sgemm_tn_batched.cl", source)
 
 
 def test_a_work_group_holds_the_slices_of_all_its_products() -> None:
@@ -126,10 +120,8 @@ def test_sums_are_vectors_where_an_operand_runs_along_the_sum() -> None:
         return SMALL.generate(contraction, _config(edge_type="branch", **changes)).source
 
     along = source(Precision.SINGLE, "tn", vector_width_u=4)
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        GOLDEN_ALONG.write_text(along, encoding="utf-8")
 
-    assert along == GOLDEN_ALONG.read_text(encoding="utf-8")
+    assert along == golden("small_sgemm_tn_along_sum.cl", along)
     assert "along[y][x]" in source(Precision.SINGLE, "nn", vector_width_u=4)
     for other in (
         source(Precision.SINGLE, "tn"),

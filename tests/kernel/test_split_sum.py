@@ -1,6 +1,5 @@
 """Sums that several work-groups share, on PoCL."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Precision, gemm, gemm_problem
 from mltune.space import Config
+from tests.golden_file import golden
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -185,16 +185,15 @@ def test_slices_of_a_work_group_may_share_their_shares(device: Device) -> None:
 
 
 def test_the_written_source_matches_the_golden_file() -> None:
-    golden = Path(__file__).parents[1] / "golden" / "tiled_sgemm_nn_split.cl"
+    source = _kernel().source
 
-    assert _kernel().source == golden.read_text(encoding="utf-8")
+    assert source == golden("tiled_sgemm_nn_split.cl", source)
 
 
 def test_the_source_of_a_kernel_that_counts_matches_the_golden_file() -> None:
-    golden = Path(__file__).parents[1] / "golden" / "tiled_sgemm_nn_split_single_kernel.cl"
     kernel = _kernel(global_split_u_algorithm="multiple_single_kernel")
 
-    assert kernel.source == golden.read_text(encoding="utf-8")
+    assert kernel.source == golden("tiled_sgemm_nn_split_single_kernel.cl", kernel.source)
 
 
 def test_doubles_are_added_by_exchanging_64_bits() -> None:

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from mltune.errors import UnsupportedError, UsageError
@@ -8,6 +6,7 @@ from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.runner import WorkerRunner
 from mltune.space import Config
+from tests.golden_file import golden
 
 TILED = FAMILIES["tiled"]
 VALUES: dict[str, int | str] = {
@@ -173,7 +172,6 @@ def test_a_missing_parameter_is_named() -> None:
 
 
 def test_the_written_source_matches_the_golden_file() -> None:
-    golden = Path(__file__).parents[1] / "golden" / "tiled_sgemm_nt.cl"
     kernel = TILED.generate(gemm(Precision.SINGLE, "n", "t"), _config())
 
-    assert kernel.source == golden.read_text(encoding="utf-8")
+    assert kernel.source == golden("tiled_sgemm_nt.cl", kernel.source)

@@ -1,8 +1,6 @@
 """Operands that a pass transposes before the multiplying pass, on PoCL."""
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,9 @@ from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, gemm, gemm_problem, parse_problem_type
 from mltune.runner import WorkerRunner
 from mltune.space import Config
+from tests.golden_file import golden
 from tests.plain_async import tiled_without_copies
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "tiled_sgemm_nn_transpose_first.cl"
 VALUES: dict[str, int | str] = {
     "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 4, "thread_tile_1": 4, "depth_u": 8,
     "vector_width": 2, "prefetch_global_read": 1, "local_pad": 0, "loop_unroll": 2,
@@ -126,7 +124,5 @@ def test_it_does_not_go_with_shared_sums(changes: dict[str, int | str]) -> None:
 
 def test_the_written_source_matches_the_golden_file() -> None:
     source = FAMILIES["tiled"].generate(gemm(Precision.SINGLE), Config.of(VALUES)).source
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        GOLDEN.write_text(source, encoding="utf-8")
 
-    assert source == GOLDEN.read_text(encoding="utf-8")
+    assert source == golden("tiled_sgemm_nn_transpose_first.cl", source)

@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 
 from mltune.errors import UsageError
@@ -10,6 +7,7 @@ from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.runner import WorkerRunner
 from mltune.space import Config
+from tests.golden_file import golden
 
 TILED = FAMILIES["tiled"]
 SMALL: dict[str, int | str] = {
@@ -98,12 +96,9 @@ def test_a_sum_is_added_up_in_the_same_order_every_time(runner: WorkerRunner) ->
 
 
 def test_the_written_source_matches_the_golden_file() -> None:
-    golden = Path(__file__).parents[1] / "golden" / "tiled_dgemm_tn_stream.cl"
     source = _kernel(gemm(Precision.DOUBLE, "t", "n"), stream_k=1, local_split_u=2).source
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        golden.write_text(source, encoding="utf-8")
 
-    assert source == golden.read_text(encoding="utf-8")
+    assert source == golden("tiled_dgemm_tn_stream.cl", source)
 
 
 @pytest.mark.parametrize(

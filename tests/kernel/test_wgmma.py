@@ -1,6 +1,4 @@
-import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -11,6 +9,7 @@ from mltune.measurement import Status
 from mltune.problem import Precision, gemm, gemm_problem, parse_problem_type
 from mltune.runner import WorkerRunner
 from mltune.space import Config
+from tests.golden_file import golden
 from tests.plain_wgmma import PlainWgmmaFamily
 
 WGMMA = FAMILIES["wgmma"]
@@ -165,8 +164,6 @@ def test_work_groups_walk_where_one_index_is_summed() -> None:
 
 
 def test_the_written_source_matches_the_golden_file() -> None:
-    golden = Path(__file__).parents[1] / "golden" / "wgmma_hgemm_nn.cl"
     kernel = WGMMA.generate(gemm(Precision.HALF), _config())
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        golden.write_text(kernel.source, encoding="utf-8")
-    assert kernel.source == golden.read_text(encoding="utf-8")
+
+    assert kernel.source == golden("wgmma_hgemm_nn.cl", kernel.source)

@@ -1,9 +1,7 @@
 """Single precision from three products of scaled halves: the source, and its results on PoCL."""
 
-import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,13 +17,13 @@ from mltune.problem.gemm import with_epilogue
 from mltune.resources import data_folder
 from mltune.space import Config
 from mltune.space.names import precision_names
+from tests.golden_file import golden
 from tests.plain_wgmma import PlainWgmmaFamily
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Rng = np.random.Generator
 
 WGMMA = FAMILIES["wgmma"]
-GOLDEN = Path(__file__).parents[1] / "golden" / "wgmma_sgemm_nn_halves.cl"
 VALUES: dict[str, int | str] = {
     "warp_groups_0": 1, "warp_groups_1": 2, "warp_group_tile_0": 128, "warp_group_tile_1": 64,
     "depth_u": 32, "local_buffers": 6, "partial_sum_terms": 128, "work_group_mapping": 8,
@@ -138,9 +136,8 @@ def test_other_devices_are_refused(capability: int) -> None:
 
 def test_the_written_source_matches_the_golden_file() -> None:
     kernel = WGMMA.generate(gemm(Precision.SINGLE), _config())
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        GOLDEN.write_text(kernel.source, encoding="utf-8")
-    assert kernel.source == GOLDEN.read_text(encoding="utf-8")
+
+    assert kernel.source == golden("wgmma_sgemm_nn_halves.cl", kernel.source)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,4 @@
-import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -9,6 +7,7 @@ from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.space import Config
+from tests.golden_file import golden
 
 WGMMA = FAMILIES["wgmma"]
 VALUES: dict[str, int | str] = {
@@ -121,8 +120,6 @@ def test_a_refused_value_is_named(changes: dict[str, int | str], message: str) -
 
 
 def test_the_written_source_matches_the_golden_file() -> None:
-    golden = Path(__file__).parents[1] / "golden" / "wgmma_sgemm_nn.cl"
     kernel = WGMMA.generate(gemm(Precision.SINGLE), _config())
-    if os.environ.get("MLTUNE_UPDATE_GOLDEN") == "1":
-        golden.write_text(kernel.source, encoding="utf-8")
-    assert kernel.source == golden.read_text(encoding="utf-8")
+
+    assert kernel.source == golden("wgmma_sgemm_nn.cl", kernel.source)
