@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fnmatch import fnmatch
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -39,17 +40,6 @@ def test_shipped_spaces_bind(name: str, precision: Precision) -> None:
     assert all(parameter.meaning for parameter in space.parameters)
 
 
-@pytest.mark.parametrize("precision", list(Precision))
-def test_every_config_of_the_space_of_large_tiles_gives_a_kernel(
-    precision: Precision,
-) -> None:
-    loaded = load_space(data_folder("spaces") / "tiled-large-nvidia.yaml")
-    space = loaded.bind({**LIMITS, **precision_names(precision)})
-
-    for config in space.sample(np.random.default_rng(0), 40):
-        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
-
-
 def test_the_kernel_of_clblas_is_one_of_the_direct_space() -> None:
     loaded = load_space(data_folder("spaces") / "direct.yaml")
     space = loaded.bind({**LIMITS, **precision_names(Precision.SINGLE)})
@@ -60,16 +50,31 @@ def test_the_kernel_of_clblas_is_one_of_the_direct_space() -> None:
     assert config in space
 
 
-@pytest.mark.parametrize("name", ["mma-nvidia", "mma-skinny-nvidia"])
-@pytest.mark.parametrize("precision", [Precision.HALF, Precision.SINGLE, Precision.DOUBLE])
-def test_the_tensor_cores_spaces_bind_to_kernels(precision: Precision, name: str) -> None:
-    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
-    space = loaded.bind({**LIMITS, **precision_names(precision)})
+MMA = ("mma-nvidia", "mma-skinny-nvidia")
+COMPUTE_TYPES = (ComputeType.TF32, ComputeType.BF16, ComputeType.HALF)
 
-    assert space.size > 10_000
+
+@pytest.mark.parametrize(
+    ("name", "precision", "compute"),
+    [
+        *product(("tiled-large-nvidia", "packed-cpu"), Precision, (ComputeType.FULL,)),
+        *product(MMA, (Precision.HALF, Precision.SINGLE, Precision.DOUBLE), (ComputeType.FULL,)),
+        ("wgmma-nvidia", Precision.HALF, ComputeType.FULL),
+        ("wgmma-single-nvidia", Precision.SINGLE, ComputeType.FULL),
+        ("wgmma-halves-nvidia", Precision.SINGLE, ComputeType.FULL),
+        *product(("wgmma-rounded-nvidia", *MMA), (Precision.SINGLE,), COMPUTE_TYPES),
+    ],
+)
+def test_every_config_of_a_space_gives_a_kernel(
+    name: str, precision: Precision, compute: ComputeType
+) -> None:
+    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
+    space = loaded.bind({**LIMITS, **precision_names(precision, compute=compute)})
+    contraction = replace(gemm(precision), compute=compute)
+
     assert space.default in space
     for config in space.sample(np.random.default_rng(0), 40):
-        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
+        assert FAMILIES[loaded.family].generate(contraction, config).config == config
 
 
 def test_the_tensor_cores_space_is_empty_elsewhere() -> None:
@@ -77,48 +82,6 @@ def test_the_tensor_cores_space_is_empty_elsewhere() -> None:
 
     with pytest.raises(UsageError, match="'tensor_cores'"):
         loaded.bind({**LIMITS, "compute_capability": 75, **precision_names(Precision.SINGLE)})
-
-
-@pytest.mark.parametrize(
-    ("name", "precision"),
-    [
-        ("wgmma-nvidia", Precision.HALF),
-        ("wgmma-single-nvidia", Precision.SINGLE),
-        ("wgmma-halves-nvidia", Precision.SINGLE),
-    ],
-)
-def test_every_config_of_the_warpgroups_spaces_gives_a_kernel(
-    name: str, precision: Precision
-) -> None:
-    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
-    space = loaded.bind({**LIMITS, **precision_names(precision)})
-
-    assert space.default in space
-    for config in space.sample(np.random.default_rng(0), 40):
-        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
-
-
-@pytest.mark.parametrize("name", ["wgmma-rounded-nvidia", "mma-nvidia", "mma-skinny-nvidia"])
-@pytest.mark.parametrize("compute", [ComputeType.TF32, ComputeType.BF16, ComputeType.HALF])
-def test_every_config_of_spaces_that_round_gives_a_kernel(name: str, compute: ComputeType) -> None:
-    loaded = load_space(data_folder("spaces") / f"{name}.yaml")
-    space = loaded.bind({**LIMITS, **precision_names(Precision.SINGLE, compute=compute)})
-    contraction = replace(gemm(Precision.SINGLE), compute=compute)
-
-    assert space.default in space
-    for config in space.sample(np.random.default_rng(0), 40):
-        assert FAMILIES[loaded.family].generate(contraction, config).config == config
-
-
-@pytest.mark.parametrize("precision", list(Precision))
-def test_every_config_of_the_packed_space_gives_a_kernel(
-    precision: Precision,
-) -> None:
-    loaded = load_space(data_folder("spaces") / "packed-cpu.yaml")
-    space = loaded.bind({**LIMITS, **precision_names(precision)})
-
-    for config in space.sample(np.random.default_rng(0), 40):
-        assert FAMILIES[loaded.family].generate(gemm(precision), config).config == config
 
 
 def recorded() -> list[str]:
