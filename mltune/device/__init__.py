@@ -12,9 +12,9 @@ from mltune.device.catalogue import (
 )
 from mltune.device.comparison import Comparison, Difference, Expected
 from mltune.device.device import Buffer, Device, Execution, Program
-from mltune.device.entry import DeviceEntry, DeviceKind
+from mltune.device.entry import DeviceEntry
 from mltune.device.errors import BuildError, DeviceLostError, LaunchError, LimitError
-from mltune.device.inspection import MOST_SPOTS, Inspection, Kept, PatternCheck, Put, Spots
+from mltune.device.inspection import MOST_SPOTS, Kept, Put, Spots
 
 __all__ = [
     "DEVICES",
@@ -26,17 +26,14 @@ __all__ = [
     "Comparison",
     "Device",
     "DeviceEntry",
-    "DeviceKind",
     "DeviceLostError",
     "Difference",
     "Execution",
     "Expected",
-    "Inspection",
     "Kept",
     "LaunchError",
     "LimitError",
     "Matrices",
-    "PatternCheck",
     "Program",
     "Put",
     "Spots",
