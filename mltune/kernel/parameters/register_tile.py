@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mltune.kernel.arithmetic import VECTOR_WIDTHS
 from mltune.kernel.parameters.family_parameters import FamilyParameters
 from mltune.kernel.parameters.param import EnumParam, IntParam, Limit
 from mltune.kernel.parameters.shared import (
@@ -18,7 +19,6 @@ from mltune.kernel.parameters.shared import (
     VECTOR_WIDTH,
     VECTOR_WIDTH_B,
     WHOLE_VECTORS,
-    WIDTHS,
     WORK_GROUP,
     WORK_GROUP_MAPPING,
 )
@@ -54,7 +54,7 @@ _TILE = (
         abbreviation="VWU",
         meaning="terms per read of an operand that runs along the sum. If A or B does, and "
         "numbers are real, the sums are such vectors, too, and are added up at the end",
-        values=(0, *WIDTHS),
+        values=(0, *VECTOR_WIDTHS),
         default=0,
         default_means="by the two widths above",
         limits=(

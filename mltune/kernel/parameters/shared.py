@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from mltune.kernel.arithmetic import VECTOR_WIDTHS
 from mltune.kernel.parameters.param import EnumParam, IntParam, Limit, Tensile, pair, switch
 
 AUTOMATIC = -1
 """As in Tensile: the value is computed from the others."""
-
-WIDTHS = (1, 2, 4, 8, 16)
-"""Elements of OpenCL's vectors."""
 
 WORK_GROUP = pair(
     IntParam(
@@ -42,7 +40,7 @@ VECTOR_WIDTH = IntParam(
     name="vector_width",
     abbreviation="VW",
     meaning="elements of d0 per access to local memory and C",
-    values=WIDTHS,
+    values=VECTOR_WIDTHS,
     tensile=Tensile("VectorWidth", automatic=AUTOMATIC),
 )
 
@@ -50,7 +48,7 @@ VECTOR_WIDTH_B = IntParam(
     name="vector_width_b",
     abbreviation="VWB",
     meaning="elements of d1 per access to local memory",
-    values=(0, *WIDTHS),
+    values=(0, *VECTOR_WIDTHS),
     default=0,
     default_means="vector_width",
     limits=(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mltune.kernel.arithmetic import VECTOR_WIDTHS
 from mltune.kernel.parameters.family_parameters import FamilyParameters
 from mltune.kernel.parameters.param import EnumParam, IntParam, Limit, Tensile, pair, switch
 from mltune.kernel.parameters.shared import (
@@ -20,7 +21,6 @@ from mltune.kernel.parameters.shared import (
     VECTOR_WIDTH,
     VECTOR_WIDTH_B,
     WHOLE_VECTORS,
-    WIDTHS,
     WORK_GROUP,
     WORK_GROUP_MAPPING,
 )
@@ -103,7 +103,7 @@ TILED = FamilyParameters(
             name="global_read_vector_width",
             abbreviation="GRVW",
             meaning="elements per read of A and B",
-            values=(0, *WIDTHS),
+            values=(0, *VECTOR_WIDTHS),
             default=0,
             default_means="from the shares",
             tensile=Tensile("GlobalReadVectorWidth", automatic=0),
@@ -218,7 +218,7 @@ TILED = FamilyParameters(
             "TN and TT, B in NN and TN). Its tile keeps this order in local memory, and "
             "is copied in vectors (TransposeLDS, now UnrollMajorLDSA, -B). 0: the copy "
             "transposes the tile, element by element",
-            values=(0, *WIDTHS),
+            values=(0, *VECTOR_WIDTHS),
             default=0,
             limits=(
                 Limit(
