@@ -102,8 +102,6 @@ class AtOnce:
 
     def add(self, measurement: Measurement) -> Measurement:
         """Store a measurement, and return it as stored, with its own config."""
-        if FAMILY not in measurement.config:
-            return self._keep(measurement)
         return replace(self._keep(to_record(measurement)), config=measurement.config)
 
     def then(self, action: Callable[[], None]) -> None:
