@@ -14,7 +14,6 @@ from mltune.problem import Contraction
 from mltune.reading import read_text
 from mltune.run.run_info import RunInfo, SearchedSpace
 from mltune.space.config_space import FlatSpace
-from mltune.space.load import SpaceFile
 from mltune.space.names import outside_names
 from mltune.space.shipped import AUTO, AUTO_SPACES, find_space, label_of
 from mltune.space.space import Space
@@ -97,14 +96,10 @@ def bound_space(info: RunInfo) -> SearchSpace:
         UsageError: when a space is wrong, or empty on the device.
     """
     names = outside_names(info.device, info.contraction)
-    files = [_parsed(each) for each in info.searched_spaces]
+    files = [parse_space(each.text, each.name) for each in info.searched_spaces]
     if not info.spaces:
         return files[0].bind(names)
     return UnionSpace(info.space, [each.bind(names, in_union=True) for each in files])
-
-
-def _parsed(space: SearchedSpace) -> SpaceFile:
-    return parse_space(space.text, space.name)
 
 
 def check_families(info: RunInfo, space: SearchSpace) -> None:

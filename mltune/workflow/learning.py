@@ -73,7 +73,9 @@ def learn(measurements: Sequence[Measurement], device: DeviceInfo, show: Show) -
     if not parts:
         return Model(calibration=(), bias=(), rmse_log=None, top_1=None, importance=importance)
     rows = [row for one in judged for row in one.rows]
-    predicted = np.concatenate([_its_own(one) for one in judged]).tolist()
+    predicted = np.concatenate(
+        [_predict(one, [[row.config for row in one.rows]])[0] for one in judged]
+    ).tolist()
     scores, bias = _judge(rows, predicted)
     return Model(
         calibration=tuple(zip(_seconds(rows), np.exp(predicted).tolist(), strict=True)),
@@ -102,11 +104,6 @@ def _label(problem: Problem) -> str:
 
 def _seconds(rows: Sequence[Measurement]) -> list[float]:
     return [row.median for row in rows if row.median is not None]
-
-
-def _its_own(judged: _Judged) -> Array:
-    """Return the measured log seconds of the rows."""
-    return np.asarray(_predict(judged, [[row.config for row in judged.rows]])[0])
 
 
 def _predict(judged: _Judged, variants: Sequence[Sequence[Config]]) -> Array:
