@@ -21,6 +21,7 @@ from sqlalchemy.pool import NullPool
 from threadpoolctl import threadpool_limits
 
 from mltune.cli.main import _COLLECTED
+from mltune.device import choose
 from mltune.device.opencl.linker import has_linker
 from mltune.device_info import DeviceInfo
 from mltune.kernel import Kernel
@@ -171,6 +172,12 @@ class NaiveFamily:
 def device_spec() -> str:
     """The device of all tests: PoCL, at any place in the driver's list."""
     return "Portable Computing Language"
+
+
+@pytest.fixture
+def host_arrays_here(monkeypatch: pytest.MonkeyPatch, device_spec: str) -> None:
+    """Let products of numpy arrays run on the tests' device, even if there are others."""
+    monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", lambda _: choose(device_spec))
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,8 @@ from mltune.runtime import TunedGemm
 from mltune.selector import Selector
 from tests.quick import QUICK_SIZES, QUICK_SPACE
 
+pytestmark = pytest.mark.usefixtures("host_arrays_here")
+
 TRIALS = 6
 
 
@@ -66,12 +68,6 @@ def gemm(selector: Selector) -> Iterator[TunedGemm]:
 def queue(device_spec: str) -> cl.CommandQueue:
     device = driver_device(choose(device_spec))
     return cl.CommandQueue(cl.Context([device]))
-
-
-@pytest.fixture(autouse=True)
-def auto_means_pocl(device_spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let numpy arrays go to PoCL, even if there are other devices."""
-    monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", lambda _: choose(device_spec))
 
 
 def numbers(*shape: int) -> np.ndarray[Any, np.dtype[np.float32]]:

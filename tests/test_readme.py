@@ -96,13 +96,7 @@ def _run(code: str, folder: Path, **names: Any) -> dict[str, Any]:
     return runpy.run_path(str(script), init_globals=names)
 
 
-@pytest.fixture
-def numpy_products_on(monkeypatch: pytest.MonkeyPatch, device_spec: str) -> None:
-    """Let products of numpy arrays run on the tests' device."""
-    monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", lambda _: choose(device_spec))
-
-
-@pytest.mark.usefixtures("numpy_products_on")
+@pytest.mark.usefixtures("host_arrays_here")
 def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
     (block,) = _python(ROOT / "README.md")
 
@@ -111,7 +105,7 @@ def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
     np.testing.assert_allclose(found["c"], found["a"] @ found["a"], rtol=1e-3)
 
 
-@pytest.mark.usefixtures("numpy_products_on")
+@pytest.mark.usefixtures("host_arrays_here")
 def test_the_python_of_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (block,) = _python(TUTORIAL)
     monkeypatch.chdir(tmp_path)
@@ -122,7 +116,7 @@ def test_the_python_of_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.Mon
     np.testing.assert_allclose(found["c"], found["a"] @ found["a"], rtol=1e-3)
 
 
-@pytest.mark.usefixtures("numpy_products_on")
+@pytest.mark.usefixtures("host_arrays_here")
 def test_the_python_of_the_faq_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (block,) = _python(FAQ)
     monkeypatch.chdir(tmp_path)
@@ -203,11 +197,11 @@ def test_the_first_sentence_is_short() -> None:
     assert len(sentence.split()) <= 25
 
 
+@pytest.mark.usefixtures("host_arrays_here")
 def test_the_python_of_the_page_on_optuna_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device_spec: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", lambda _: choose(device_spec))
     (tmp_path / "my-space.yaml").write_text(QUICK_SPACE)
     whole, own = _python(ROOT / "docs" / "optuna.md")
     a, b = (np.random.default_rng(0).random((40, 40), np.float32) for _ in "ab")

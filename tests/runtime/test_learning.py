@@ -16,7 +16,6 @@ import pyopencl.array as cl_array
 import pytest
 
 import mltune
-from mltune.device import choose
 from mltune.errors import MltuneError, UsageError
 from mltune.files import take_lock, write_atomically
 from mltune.problem import Precision, gemm
@@ -507,10 +506,8 @@ def test_a_queue_without_times_teaches_nothing(
 
 
 @pytest.mark.device
-def test_host_arrays_teach(
-    selector: Selector, tmp_path: Path, device_spec: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", lambda _: choose(device_spec))
+@pytest.mark.usefixtures("host_arrays_here")
+def test_host_arrays_teach(selector: Selector, tmp_path: Path) -> None:
     tuned = mltune.load(selector, learn=tmp_path / "learned.json")
     a, b = (np.ones(shape, "float32", order="F") for shape in ((17, 30), (30, 20)))
     tuned(a[:4], b)  # builds the other kernel

@@ -47,6 +47,19 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the kernels that are built, as they come."""
+    names = []
+
+    def noted(*given: Any, **options: Any) -> Any:
+        names.append(given[1])
+        return build(*given, **options)
+
+    monkeypatch.setattr("mltune.runtime.built_kernels.build", noted)
+    return names
+
+
+@pytest.fixture
 def spoilt(selector: Selector) -> Spoil:
     """A pack in which one kernel has another source."""
 
@@ -116,15 +129,8 @@ def test_a_wrong_kernel_is_not_used_and_named(
 
 @pytest.mark.usefixtures("kept")
 def test_a_kernel_for_other_devices_is_not_built(
-    selector: Selector, spoilt: Spoil, queue: cl.CommandQueue, monkeypatch: pytest.MonkeyPatch
+    selector: Selector, spoilt: Spoil, queue: cl.CommandQueue, built: list[str]
 ) -> None:
-    built = []
-
-    def noted(*given: Any, **options: Any) -> Any:
-        built.append(given[1])
-        return build(*given, **options)
-
-    monkeypatch.setattr("mltune.runtime.built_kernels.build", noted)
     number = selector.choose(*SIZE).index
     tuned = spoilt(number, "__kernel", "/* asm */ __kernel")
 
@@ -152,16 +158,8 @@ def test_a_kernel_for_other_devices_that_was_asked_for_keeps_its_reason(
 
 @pytest.mark.usefixtures("kept")
 def test_each_kernel_is_checked_before_its_first_launch(
-    spoilt: Spoil, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    built = []
-
-    def noted(*given: Any, **options: Any) -> Any:
-        built.append(given[1])
-        return build(*given, **options)
-
-    monkeypatch.setattr("mltune.runtime.built_kernels.build", noted)
+    spoilt: Spoil, queue: cl.CommandQueue, caplog: pytest.LogCaptureFixture, built: list[str]
+) -> None:
     tuned = spoilt(0, "(alpha_argument)", "(2 * alpha_argument)")  # not of the stated size
     names = [kernel.name for kernel in tuned.kernels]
     with caplog.at_level(logging.WARNING):

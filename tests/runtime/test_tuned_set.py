@@ -32,6 +32,8 @@ from mltune.selector.json import write_selector
 from mltune.space.config import Config
 from tests.selectors import entry_of
 
+pytestmark = pytest.mark.usefixtures("host_arrays_here")
+
 CONFIG = Config.of(
     {
         "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 2, "thread_tile_1": 2, "depth_u": 4,
@@ -54,12 +56,6 @@ def tuned(*problems: str) -> TunedSet:
 
 
 ALL = tuple(f"{letter}gemm_{trans}" for letter in "hsdc" for trans in ("nn", "nt", "tn"))
-
-
-@pytest.fixture(autouse=True)
-def host_arrays_here(monkeypatch: pytest.MonkeyPatch, device_spec: str) -> None:
-    """Let products of numpy arrays run on the tests' device."""
-    monkeypatch.setattr("mltune.runtime.tuned_gemm.choose", lambda _: choose(device_spec))
 
 
 @pytest.fixture(scope="module")
