@@ -7,11 +7,10 @@ from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
 from mltune.kernel.tiled.along_sum import row_swizzle
-from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
-from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.golden_file import golden
+from tests.kernel.conftest import Check
 from tests.plain_async import tiled_without_copies
 
 VALUES: dict[str, int | str] = {
@@ -50,28 +49,22 @@ def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
     ],
 )  # fmt: skip
 def test_the_numbers_are_the_same(
-    runner: WorkerRunner, trans: str, precision: Precision, changes: dict[str, int | str]
+    check: Check, trans: str, precision: Precision, changes: dict[str, int | str]
 ) -> None:
     contraction = gemm(precision, trans[0], trans[1])
     kernel = _kernel(contraction, **changes)
     assert "READ_ALONG(" in kernel.source
 
     for m, n, k in ((32, 48, 16), (33, 25, 19), (5, 3, 2)):
-        measured = runner.run_kernel(gemm_problem(contraction, m, n, k, beta=0.5), kernel)
-
-        assert measured.status is Status.OK, f"{m}x{n}x{k}: {measured.message}"
+        check(gemm_problem(contraction, m, n, k, beta=0.5), kernel)
 
 
 @pytest.mark.parametrize("changes", [{}, ASYNC])
-def test_general_contractions_are_right(
-    runner: WorkerRunner, changes: dict[str, int | str]
-) -> None:
+def test_general_contractions_are_right(check: Check, changes: dict[str, int | str]) -> None:
     contraction = Contraction.from_einsum(Precision.SINGLE, "bmkl,bkln->bmn").canonical()
     problem = Problem(contraction=contraction, sizes=(21, 11, 3, 6, 13), alpha=2.0)
 
-    measured = runner.run_kernel(problem, _kernel(contraction, **changes))
-
-    assert measured.status is Status.OK, measured.message
+    check(problem, _kernel(contraction, **changes))
 
 
 def test_copies_past_the_registers_are_as_wide_as_the_config_says() -> None:

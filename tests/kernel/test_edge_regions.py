@@ -6,12 +6,11 @@ from mltune.errors import UsageError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
-from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
-from mltune.runner import WorkerRunner
 from mltune.runner.probe import probe_problem
 from mltune.space import Config
 from tests.golden_file import golden
+from tests.kernel.conftest import Check
 
 VALUES: dict[str, int | str] = {
     "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 4, "thread_tile_1": 2, "depth_u": 4,
@@ -46,9 +45,7 @@ def test_as_many_kernels_are_launched_as_there_are_edge_regions() -> None:
 
 @pytest.mark.parametrize("batched", [False, True])
 @pytest.mark.parametrize("gap", [0, 1])
-def test_every_number_of_edge_regions_is_right(
-    runner: WorkerRunner, batched: bool, gap: int
-) -> None:
+def test_every_number_of_edge_regions_is_right(check: Check, batched: bool, gap: int) -> None:
     contraction = gemm(Precision.SINGLE, "n", "t", batched=batched)
     kernel = _kernel(contraction)
 
@@ -56,21 +53,15 @@ def test_every_number_of_edge_regions_is_right(
         problem = gemm_problem(
             contraction, m, n, 9, 3 if batched else 1, lda=m + gap, ldc=m + 2 * gap, beta=0.5
         )
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+        check(problem, kernel)
 
 
 @pytest.mark.parametrize("einsum", ["bmkl,bkln->bmn", "mk,k->m", "km,kn->nm"])
-def test_contractions_are_right_in_edge_regions(runner: WorkerRunner, einsum: str) -> None:
+def test_contractions_are_right_in_edge_regions(check: Check, einsum: str) -> None:
     contraction = Contraction.from_einsum(Precision.DOUBLE, einsum).canonical()
     sizes = tuple({0: 19, 1: 37}.get(index, 6) for index in range(contraction.num_indices))
 
-    measured = runner.run_kernel(
-        Problem(contraction=contraction, sizes=sizes, beta=-1.0), _kernel(contraction)
-    )
-
-    assert measured.status is Status.OK, measured.message
+    check(Problem(contraction=contraction, sizes=sizes, beta=-1.0), _kernel(contraction))
 
 
 def test_the_probe_gives_every_edge_region_something_to_do() -> None:
@@ -121,7 +112,7 @@ def test_shared_sums_have_no_edge_regions() -> None:
 )
 @pytest.mark.parametrize("transposes", ["nn", "tt"])
 def test_what_lies_outside_is_read_inside(
-    runner: WorkerRunner, transposes: str, changes: dict[str, int | str]
+    check: Check, transposes: str, changes: dict[str, int | str]
 ) -> None:
     """Whole vectors at the edge, one across it, less than one, and matrices that none fit."""
     contraction = gemm(Precision.SINGLE, *transposes)
@@ -130,9 +121,7 @@ def test_what_lies_outside_is_read_inside(
 
     for m, n, k, gap in ((20, 12, 12, 0), (18, 14, 12, 2), (2, 3, 9, 6), (19, 13, 11, 0)):
         problem = gemm_problem(contraction, m, n, k, ldc=m + gap, beta=0.5)
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+        check(problem, kernel)
 
 
 def test_the_written_source_matches_the_golden_file() -> None:

@@ -6,11 +6,10 @@ from mltune.errors import UsageError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
-from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
-from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.golden_file import golden
+from tests.kernel.conftest import Check
 
 VALUES: dict[str, int | str] = {
     "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 4, "thread_tile_1": 2, "depth_u": 8,
@@ -42,7 +41,7 @@ def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
     ],
 )
 def test_past_local_memory_the_numbers_are_the_same(
-    runner: WorkerRunner,
+    check: Check,
     tensor: str,
     trans: str,
     precision: Precision,
@@ -53,19 +52,15 @@ def test_past_local_memory_the_numbers_are_the_same(
 
     for m, n, k, offset in ((32, 24, 16, 0), (33, 25, 19, 1)):
         problem = gemm_problem(contraction, m, n, k, offset_a=offset, offset_b=offset, beta=0.5)
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+        check(problem, kernel)
 
 
-def test_a_contraction_with_several_sums_is_right(runner: WorkerRunner) -> None:
+def test_a_contraction_with_several_sums_is_right(check: Check) -> None:
     contraction = Contraction.from_einsum(Precision.SINGLE, "bmkl,bkln->bmn")
     kernel = _kernel(contraction, direct_to_registers_b=1)
     problem = Problem(contraction=contraction, sizes=(3, 21, 5, 6, 11), alpha=2.0)
 
-    measured = runner.run_kernel(problem, kernel)
-
-    assert measured.status is Status.OK, measured.message
+    check(problem, kernel)
 
 
 def test_only_the_other_operand_has_a_tile_in_local_memory() -> None:

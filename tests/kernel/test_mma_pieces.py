@@ -4,10 +4,9 @@ from itertools import product
 
 import pytest
 
-from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
-from mltune.runner import WorkerRunner
 from mltune.space import Config
+from tests.kernel.conftest import Check
 from tests.plain_mma import PlainMmaFamily
 from tests.plain_wgmma import PlainWgmmaFamily
 
@@ -31,7 +30,7 @@ VALUES: dict[str, int | str] = {
     ],
 )
 def test_each_matrix_may_begin_and_go_on_anywhere(
-    runner: WorkerRunner, trans: str, precision: Precision, changes: dict[str, int | str]
+    check: Check, trans: str, precision: Precision, changes: dict[str, int | str]
 ) -> None:
     contraction = gemm(precision, trans[0], trans[1])
     kernel = MMA.generate(contraction, Config.of({**VALUES, **changes}))
@@ -39,13 +38,11 @@ def test_each_matrix_may_begin_and_go_on_anywhere(
 
     for (m, n, k), of_a, of_b in product(sizes, range(3), range(3)):
         problem = _misaligned(contraction, (m, n, k), of_a, of_b)
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{kernel.name} {problem}: {measured.message}"
+        check(problem, kernel)
 
 
 @pytest.mark.parametrize("trans", ["nn", "tt"])
-def test_so_may_each_matrix_that_warpgroups_multiply(runner: WorkerRunner, trans: str) -> None:
+def test_so_may_each_matrix_that_warpgroups_multiply(check: Check, trans: str) -> None:
     contraction = gemm(Precision.HALF, trans[0], trans[1])
     values = {"warp_groups_0": 1, "warp_groups_1": 1, "depth_u": 64, "work_group_mapping": 1}
     tile = {"warp_group_tile_0": 64, "warp_group_tile_1": 64, "local_buffers": 3}
@@ -53,9 +50,7 @@ def test_so_may_each_matrix_that_warpgroups_multiply(runner: WorkerRunner, trans
 
     for sizes, of_a, of_b in product([(70, 50, 66), (33, 65, 39)], range(3), range(3)):
         problem = _misaligned(contraction, sizes, of_a, of_b)
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{kernel.name} {problem}: {measured.message}"
+        check(problem, kernel)
 
 
 def _misaligned(
@@ -82,11 +77,9 @@ def _misaligned(
     )
 
 
-def test_other_sums_and_strides_are_taken_one_by_one(runner: WorkerRunner) -> None:
+def test_other_sums_and_strides_are_taken_one_by_one(check: Check) -> None:
     contraction = Contraction.from_einsum(Precision.SINGLE, "bmkl,bkln->bmn").canonical()
     kernel = MMA.generate(contraction, Config.of(VALUES))
     problem = Problem(contraction=contraction, sizes=(2, 19, 35, 3, 18), alpha=2.0)
 
-    measured = runner.run_kernel(problem, kernel)
-
-    assert measured.status is Status.OK, measured.message
+    check(problem, kernel)

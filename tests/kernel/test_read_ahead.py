@@ -4,9 +4,8 @@ import pytest
 
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import Kernel
-from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
-from mltune.runner import WorkerRunner
+from tests.kernel.conftest import Check
 from tests.plain_async import tiled_without_copies
 
 VALUES: dict[str, int | str] = {
@@ -39,27 +38,23 @@ def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
     ],
 )
 def test_the_numbers_are_the_same(
-    runner: WorkerRunner, trans: str, precision: Precision, changes: dict[str, int | str]
+    check: Check, trans: str, precision: Precision, changes: dict[str, int | str]
 ) -> None:
     contraction = gemm(precision, trans[0], trans[1])
     kernel = _kernel(contraction, **changes)
 
     for m, n, k in ((32, 24, 16), (33, 25, 19), (16, 8, 3)):
-        measured = runner.run_kernel(gemm_problem(contraction, m, n, k, beta=0.5), kernel)
-
-        assert measured.status is Status.OK, f"{m}x{n}x{k}: {measured.message}"
+        check(gemm_problem(contraction, m, n, k, beta=0.5), kernel)
 
 
 @pytest.mark.parametrize("changes", [{}, ASYNC])
 def test_tiles_are_filled_anew_for_every_term_of_an_outer_sum(
-    runner: WorkerRunner, changes: dict[str, int | str]
+    check: Check, changes: dict[str, int | str]
 ) -> None:
     contraction = Contraction.from_einsum(Precision.SINGLE, "bmkl,bkln->bmn").canonical()
     problem = Problem(contraction=contraction, sizes=(21, 11, 3, 6, 13), alpha=2.0)
 
-    measured = runner.run_kernel(problem, _kernel(contraction, **changes))
-
-    assert measured.status is Status.OK, measured.message
+    check(problem, _kernel(contraction, **changes))
 
 
 @pytest.mark.parametrize("trans", ["nn", "nt", "tn"])
@@ -75,16 +70,14 @@ def test_tiles_are_filled_anew_for_every_term_of_an_outer_sum(
     ],
 )
 def test_without_a_rim_no_element_is_looked_at_by_itself(
-    runner: WorkerRunner, trans: str, changes: dict[str, int | str]
+    check: Check, trans: str, changes: dict[str, int | str]
 ) -> None:
     contraction = gemm(Precision.SINGLE, trans[0], trans[1])
     kernel = _kernel(contraction, edge_type="none", **changes)
 
     for m, n, k, alpha in ((32, 24, 16, 1.0), (16, 8, 8, 1.5), (16, 8, 16, 0.0)):
         problem = gemm_problem(contraction, m, n, k, alpha=alpha, beta=0.5)
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{m}x{n}x{k}: {measured.message}"
+        check(problem, kernel)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +93,7 @@ def test_without_a_rim_no_element_is_looked_at_by_itself(
     ],
 )
 def test_a_loop_without_guards_comes_before_one_with_them(
-    runner: WorkerRunner, trans: str, changes: dict[str, int | str]
+    check: Check, trans: str, changes: dict[str, int | str]
 ) -> None:
     contraction = gemm(Precision.SINGLE, trans[0], trans[1])
     kernel = _kernel(contraction, edge_type="loops", **changes)
@@ -109,22 +102,18 @@ def test_a_loop_without_guards_comes_before_one_with_them(
         problem = gemm_problem(
             contraction, m, n, k, lda=max(m, k) + gap, ldb=max(n, k) + gap, beta=0.5
         )
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{m}x{n}x{k}: {measured.message}"
+        check(problem, kernel)
 
 
 @pytest.mark.parametrize("einsum", ["bmkl,bkln->bmn", "mk,k->m"])
-def test_contractions_are_right_in_two_loops(runner: WorkerRunner, einsum: str) -> None:
+def test_contractions_are_right_in_two_loops(check: Check, einsum: str) -> None:
     contraction = Contraction.from_einsum(Precision.DOUBLE, einsum).canonical()
     sizes = tuple({0: 19, 1: 37}.get(index, 6) for index in range(contraction.num_indices))
 
-    measured = runner.run_kernel(
+    check(
         Problem(contraction=contraction, sizes=sizes, beta=-1.0),
         _kernel(contraction, edge_type="loops"),
     )
-
-    assert measured.status is Status.OK, measured.message
 
 
 def test_without_a_rim_multiples_and_packed_matrices_are_asked_for() -> None:

@@ -4,11 +4,10 @@ from mltune.errors import UsageError
 from mltune.kernel import Area
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import kernel_name, parse_kernel_name
-from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
-from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.golden_file import golden
+from tests.kernel.conftest import Check
 
 SMALL = FAMILIES["small"]
 OWN = ("local_split_u", "problems")
@@ -80,7 +79,7 @@ def test_work_groups_that_share_a_sum_count_themselves() -> None:
 @pytest.mark.parametrize("precision", [Precision.HALF, Precision.SINGLE, Precision.COMPLEX_DOUBLE])
 @pytest.mark.parametrize("split", [1, 4])
 def test_thin_products_are_right_however_their_sums_are_shared(
-    runner: WorkerRunner, precision: Precision, split: int
+    check: Check, precision: Precision, split: int
 ) -> None:
     one_row = {"work_group_0": 1, "work_group_1": 8, "thread_tile_0": 1, "vector_width": 1}
     shared = {"local_split_u": 16, "fan_in": 8, "global_split_u": split, "problems": 1}
@@ -88,22 +87,18 @@ def test_thin_products_are_right_however_their_sums_are_shared(
     kernel = SMALL.generate(contraction, _config(**one_row, **shared))
 
     for m, n, k, beta in ((1, 40, 300, 0.0), (2, 37, 5, 0.5), (3, 16, 77, 2.0)):
-        measured = runner.run_kernel(gemm_problem(contraction, m, n, k, 3, beta=beta), kernel)
-
-        assert measured.status is Status.OK, measured.message
+        check(gemm_problem(contraction, m, n, k, 3, beta=beta), kernel)
 
 
 @pytest.mark.parametrize("trans", ["nn", "tn", "nt"])
-def test_vectors_are_read_at_any_address(runner: WorkerRunner, trans: str) -> None:
+def test_vectors_are_read_at_any_address(check: Check, trans: str) -> None:
     contraction = gemm(Precision.SINGLE, trans[0], trans[1])
     kernel = SMALL.generate(contraction, _config(vector_access="either"))
     assert kernel.source.count("READ_PART_A(l, A_READ_ANYWHERE)") == 1
 
     for m, n, k, offset in ((8, 8, 32, 0), (9, 7, 33, 0), (16, 8, 40, 3), (13, 2, 71, 1)):
         problem = gemm_problem(contraction, m, n, k, offset_a=offset, beta=0.5)
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+        check(problem, kernel)
 
 
 def test_a_name_reads_back() -> None:
@@ -143,7 +138,7 @@ def test_one_element_of_c_is_read_for_in_vectors() -> None:
 
 @pytest.mark.parametrize("family", ["small", "direct"])
 @pytest.mark.parametrize("trans", ["tn", "nn", "tt"])
-def test_vectors_along_the_sum_are_right(runner: WorkerRunner, family: str, trans: str) -> None:
+def test_vectors_along_the_sum_are_right(check: Check, family: str, trans: str) -> None:
     values = {**VALUES, "edge_type": "shiftptr", "depth_u": 8, "vector_width_u": 8}
     if family == "direct":
         values = {name: values[name] for name in values if name not in OWN}
@@ -153,16 +148,14 @@ def test_vectors_along_the_sum_are_right(runner: WorkerRunner, family: str, tran
 
     for m, n, k, offset in ((1, 1, 8, 0), (1, 9, 64, 0), (9, 1, 71, 3), (8, 16, 128, 8)):
         problem = gemm_problem(contraction, m, n, k, offset_a=offset, beta=0.5)
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+        check(problem, kernel)
 
 
 @pytest.mark.parametrize("trans", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("precision", [Precision.SINGLE, Precision.COMPLEX_DOUBLE, Precision.HALF])
 @pytest.mark.parametrize("side", [0, 1])
 def test_interleaved_slices_of_vectors_are_right(
-    runner: WorkerRunner, precision: Precision, trans: str, side: int
+    check: Check, precision: Precision, trans: str, side: int
 ) -> None:
     values = {**VALUES, "edge_type": "branch", "work_group_1": 1, "thread_tile_1": 1}
     values |= {"work_group_0": 2, "thread_tile_0": 2, "vector_width": 2, "vector_width_b": 1}
@@ -183,9 +176,7 @@ def test_interleaved_slices_of_vectors_are_right(
     ):
         for m, n in ((1, free), (free, 1), (3, free)):
             problem = gemm_problem(contraction, m, n, k, **changes)
-            measured = runner.run_kernel(problem, kernel)
-
-            assert measured.status is Status.OK, f"{problem}: {measured.message}"
+            check(problem, kernel)
 
 
 @pytest.mark.parametrize("precision", list(Precision))

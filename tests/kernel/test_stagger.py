@@ -2,10 +2,9 @@ import pytest
 
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
-from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
-from mltune.runner import WorkerRunner
 from mltune.space import Config
+from tests.kernel.conftest import Check
 
 TILED = FAMILIES["tiled"]
 SMALL: dict[str, int | str] = {
@@ -62,21 +61,17 @@ def test_the_mapping_says_which_number_chooses_the_place(mapping: int, number: s
 )
 @pytest.mark.parametrize("terms", [0, 1, 4, 5, 61])
 def test_every_length_of_a_sum_comes_out_right(
-    changes: dict[str, int | str], terms: int, runner: WorkerRunner
+    changes: dict[str, int | str], terms: int, check: Check
 ) -> None:
     kernel = _kernel(stagger_u=5, stagger_u_mapping=3, stagger_u_stride=32, **changes)
     alpha = 1.5 if terms else 0
     problem = gemm_problem(kernel.contraction, 37, 29, max(terms, 1), alpha=alpha, beta=0.5)
 
-    found = runner.run_kernel(problem, kernel)
-
-    assert found.status is Status.OK, found.message
+    check(problem, kernel)
 
 
-def test_every_round_of_an_outer_summation_is_staggered(runner: WorkerRunner) -> None:
+def test_every_round_of_an_outer_summation_is_staggered(check: Check) -> None:
     contraction = Contraction.from_einsum(Precision.DOUBLE, "bmkl,bkln->bmn")
     kernel = _kernel(contraction, stagger_u=7, stagger_u_mapping=1, stagger_u_stride=1)
 
-    found = runner.run_kernel(Problem(contraction=contraction, sizes=(3, 21, 19, 5, 30)), kernel)
-
-    assert found.status is Status.OK, found.message
+    check(Problem(contraction=contraction, sizes=(3, 21, 19, 5, 30)), kernel)

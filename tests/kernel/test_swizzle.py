@@ -3,9 +3,8 @@
 import pytest
 
 from mltune.kernel import Kernel
-from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
-from mltune.runner import WorkerRunner
+from tests.kernel.conftest import Check
 from tests.plain_async import tiled_without_copies
 
 VALUES: dict[str, int | str] = {
@@ -35,25 +34,21 @@ def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
     ],
 )
 def test_the_numbers_are_the_same(
-    runner: WorkerRunner, trans: str, precision: Precision, changes: dict[str, int | str]
+    check: Check, trans: str, precision: Precision, changes: dict[str, int | str]
 ) -> None:
     contraction = gemm(precision, trans[0], trans[1])
     kernel = _kernel(contraction, **changes)
     assert "_SWIZZLE(along" in kernel.source
 
     for m, n, k in ((32, 48, 16), (33, 25, 19)):
-        measured = runner.run_kernel(gemm_problem(contraction, m, n, k, beta=0.5), kernel)
-
-        assert measured.status is Status.OK, f"{m}x{n}x{k}: {measured.message}"
+        check(gemm_problem(contraction, m, n, k, beta=0.5), kernel)
 
 
-def test_a_general_contraction_is_right(runner: WorkerRunner) -> None:
+def test_a_general_contraction_is_right(check: Check) -> None:
     contraction = Contraction.from_einsum(Precision.SINGLE, "bmkl,bkln->bmn").canonical()
     problem = Problem(contraction=contraction, sizes=(21, 11, 3, 6, 13), alpha=2.0)
 
-    measured = runner.run_kernel(problem, _kernel(contraction))
-
-    assert measured.status is Status.OK, measured.message
+    check(problem, _kernel(contraction))
 
 
 def test_a_column_of_a_turned_tile_is_in_as_many_banks_as_there_are_places() -> None:

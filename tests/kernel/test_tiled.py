@@ -2,11 +2,10 @@ import pytest
 
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel.families import FAMILIES
-from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
-from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.golden_file import golden
+from tests.kernel.conftest import Check
 
 TILED = FAMILIES["tiled"]
 VALUES: dict[str, int | str] = {
@@ -147,16 +146,14 @@ def test_a_value_it_cannot_write_is_refused(changes: dict[str, int | str], words
 
 @pytest.mark.parametrize("precision", [Precision.SINGLE, Precision.COMPLEX_DOUBLE])
 def test_vectors_that_pass_the_caches_by_are_the_same_numbers(
-    runner: WorkerRunner, precision: Precision
+    check: Check, precision: Precision
 ) -> None:
     streams = {f"non_temporal_{tensor}": 1 for tensor in "abc"}
     kernel = TILED.generate(gemm(precision), _config(**streams))
     assert kernel.source.count("__builtin_nontemporal_load") == 3
     assert kernel.source.count("__builtin_nontemporal_store") == 1
 
-    found = runner.run_kernel(gemm_problem(gemm(precision), 70, 48, 40, beta=0.5), kernel)
-
-    assert found.status is Status.OK, found.message
+    check(gemm_problem(gemm(precision), 70, 48, 40, beta=0.5), kernel)
 
 
 def test_half_does_not_pass_the_caches_by() -> None:

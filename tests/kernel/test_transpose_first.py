@@ -7,11 +7,10 @@ import pytest
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
-from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, gemm, gemm_problem, parse_problem_type
-from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.golden_file import golden
+from tests.kernel.conftest import Check
 from tests.plain_async import tiled_without_copies
 
 VALUES: dict[str, int | str] = {
@@ -44,53 +43,43 @@ def _kernel(contraction: Contraction, **changes: int | str) -> Kernel:
     ],
 )
 def test_the_numbers_are_the_same(
-    runner: WorkerRunner, trans: str, precision: Precision, changes: dict[str, int | str]
+    check: Check, trans: str, precision: Precision, changes: dict[str, int | str]
 ) -> None:
     contraction = gemm(precision, trans[0], trans[1])
     kernel = _kernel(contraction, **changes)
 
     for m, n, k in ((32, 48, 16), (33, 25, 19), (5, 70, 3)):
-        measured = runner.run_kernel(gemm_problem(contraction, m, n, k, beta=0.5), kernel)
-
-        assert measured.status is Status.OK, f"{m}x{n}x{k}: {measured.message}"
+        check(gemm_problem(contraction, m, n, k, beta=0.5), kernel)
 
 
 @pytest.mark.parametrize("trans", ["nn", "tn"])
-def test_batches_with_gaps_and_offsets_are_right(runner: WorkerRunner, trans: str) -> None:
+def test_batches_with_gaps_and_offsets_are_right(check: Check, trans: str) -> None:
     contraction = gemm(Precision.SINGLE, trans[0], trans[1], batched=True)
     problem = gemm_problem(contraction, 19, 35, 41, 3, lda=50, ldb=47, ldc=21, offset_b=5)
 
-    measured = runner.run_kernel(problem, _kernel(contraction))
-
-    assert measured.status is Status.OK, measured.message
+    check(problem, _kernel(contraction))
 
 
-def test_a_bias_keeps_its_offset(runner: WorkerRunner) -> None:
+def test_a_bias_keeps_its_offset(check: Check) -> None:
     problem = replace(
         gemm_problem(parse_problem_type("sgemm_nn_bias_m_relu"), 19, 35, 41), offset_bias=7
     )
 
-    measured = runner.run_kernel(problem, _kernel(problem.contraction))
-
-    assert measured.status is Status.OK, measured.message
+    check(problem, _kernel(problem.contraction))
 
 
-def test_multiples_have_kernels_without_guards(runner: WorkerRunner) -> None:
+def test_multiples_have_kernels_without_guards(check: Check) -> None:
     contraction = gemm(Precision.SINGLE)
     kernel = _kernel(contraction, **ASYNC, edge_type="none")
 
-    measured = runner.run_kernel(gemm_problem(contraction, 32, 64, 24), kernel)
-
-    assert measured.status is Status.OK, measured.message
+    check(gemm_problem(contraction, 32, 64, 24), kernel)
 
 
-def test_with_alpha_zero_nothing_is_read(runner: WorkerRunner) -> None:
+def test_with_alpha_zero_nothing_is_read(check: Check) -> None:
     contraction = gemm(Precision.SINGLE, "t", "n")
     problem = replace(gemm_problem(contraction, 20, 20, 20, beta=0.5), alpha=0.0)
 
-    measured = runner.run_kernel(problem, _kernel(contraction))
-
-    assert measured.status is Status.OK, measured.message
+    check(problem, _kernel(contraction))
 
 
 def test_only_what_lies_along_the_sum_is_transposed() -> None:

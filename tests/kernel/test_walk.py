@@ -3,11 +3,11 @@ import pytest
 from mltune.errors import UsageError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
-from mltune.measurement import Status
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.golden_file import golden
+from tests.kernel.conftest import Check
 
 TILED = FAMILIES["tiled"]
 SMALL: dict[str, int | str] = {
@@ -51,39 +51,29 @@ def test_shares_of_steps_meet_in_a_second_pass() -> None:
 )
 @pytest.mark.parametrize("stream_k", [0, 1])
 def test_more_and_fewer_tiles_than_work_groups_come_out_right(
-    changes: dict[str, int | str], stream_k: int, runner: WorkerRunner
+    changes: dict[str, int | str], stream_k: int, check: Check
 ) -> None:
     kernel = _kernel(stream_k=stream_k, **changes)
     for size in ((1, 1, 1), (7, 9, 333), (70, 40, 4), (37, 29, 61)):
         for alpha in (1.5, 0):
             problem = gemm_problem(kernel.contraction, *size, alpha=alpha, beta=0.5)
-            found = runner.run_kernel(problem, kernel)
-
-            assert found.status is Status.OK, f"{problem}: {found.message}"
+            check(problem, kernel)
 
 
 @pytest.mark.parametrize("stream_k", [0, 1])
-def test_each_product_of_a_batch_has_work_groups_of_its_own(
-    stream_k: int, runner: WorkerRunner
-) -> None:
+def test_each_product_of_a_batch_has_work_groups_of_its_own(stream_k: int, check: Check) -> None:
     contraction = gemm(Precision.DOUBLE, batched=True)
     kernel = _kernel(contraction, stream_k=stream_k)
 
-    found = runner.run_kernel(gemm_problem(contraction, 21, 13, 50, 3), kernel)
-
-    assert found.status is Status.OK, found.message
+    check(gemm_problem(contraction, 21, 13, 50, 3), kernel)
 
 
 @pytest.mark.parametrize("stream_k", [0, 1])
-def test_every_share_takes_all_rounds_of_an_outer_summation(
-    stream_k: int, runner: WorkerRunner
-) -> None:
+def test_every_share_takes_all_rounds_of_an_outer_summation(stream_k: int, check: Check) -> None:
     contraction = Contraction.from_einsum(Precision.COMPLEX_SINGLE, "bmkl,bkln->bmn")
     kernel = _kernel(contraction, stream_k=stream_k)
 
-    found = runner.run_kernel(Problem(contraction=contraction, sizes=(3, 21, 19, 5, 30)), kernel)
-
-    assert found.status is Status.OK, found.message
+    check(Problem(contraction=contraction, sizes=(3, 21, 19, 5, 30)), kernel)
 
 
 def test_a_sum_is_added_up_in_the_same_order_every_time(runner: WorkerRunner) -> None:

@@ -5,11 +5,10 @@ import pytest
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel.families import FAMILIES
 from mltune.kernel.name import parse_kernel_name
-from mltune.measurement import Status
 from mltune.problem import Precision, gemm, gemm_problem, parse_problem_type
-from mltune.runner import WorkerRunner
 from mltune.space import Config
 from tests.golden_file import golden
+from tests.kernel.conftest import Check
 from tests.plain_wgmma import PlainWgmmaFamily
 
 WGMMA = FAMILIES["wgmma"]
@@ -96,7 +95,7 @@ def test_a_refused_value_is_named(changes: dict[str, int | str], message: str) -
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5])
-def test_c_is_written_in_chunks_or_one_by_one(runner: WorkerRunner, beta: float) -> None:
+def test_c_is_written_in_chunks_or_one_by_one(check: Check, beta: float) -> None:
     values = {"warp_groups_1": 1, "warp_group_tile_0": 64, "local_buffers": 3}
     kernel = PlainWgmmaFamily().generate(gemm(Precision.HALF), _config(**values))
 
@@ -104,9 +103,7 @@ def test_c_is_written_in_chunks_or_one_by_one(runner: WorkerRunner, beta: float)
         problem = gemm_problem(
             kernel.contraction, m, n, 40, ldc=ldc, offset_c=offset, alpha=1.5, beta=beta
         )
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+        check(problem, kernel)
 
 
 @pytest.mark.parametrize("dense", [0, 1])
@@ -114,7 +111,7 @@ def test_c_is_written_in_chunks_or_one_by_one(runner: WorkerRunner, beta: float)
     ("problem_type", "columns"), [("hgemm_nn", 80), ("hgemm_nt", 88), ("hgemm_tt", 72)]
 )
 def test_tiles_may_end_within_a_panel(
-    runner: WorkerRunner, problem_type: str, columns: int, dense: int
+    check: Check, problem_type: str, columns: int, dense: int
 ) -> None:
     values = {"warp_groups_1": 1, "warp_group_tile_0": columns, "local_buffers": 3}
     values |= {"dense_rest": dense}
@@ -122,14 +119,12 @@ def test_tiles_may_end_within_a_panel(
 
     for m, n, k in ((160, 64, 64), (96, 70, 40), (83, 9, 130)):
         problem = gemm_problem(kernel.contraction, m, n, k, alpha=1.5, beta=0.5)
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+        check(problem, kernel)
 
 
 @pytest.mark.parametrize("problem_type", ["hgemm_nn", "hgemm_tt"])
 def test_rows_may_begin_anywhere_up_to_the_end_of_the_matrix(
-    runner: WorkerRunner, problem_type: str
+    check: Check, problem_type: str
 ) -> None:
     values = {"warp_groups_1": 1, "warp_group_tile_0": 64, "local_buffers": 3}
     kernel = PlainWgmmaFamily().generate(parse_problem_type(problem_type), _config(**values))
@@ -137,22 +132,18 @@ def test_rows_may_begin_anywhere_up_to_the_end_of_the_matrix(
     for offset in range(8):
         size = (67 + offset, 3 + offset, 71)  # odd and even, chunks that end within the next row
         problem = gemm_problem(kernel.contraction, *size, offset_a=offset, offset_b=7 - offset)
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+        check(problem, kernel)
 
 
 @pytest.mark.parametrize("groups", [1, 2])
-def test_work_groups_that_walk_copy_for_their_next_tile(runner: WorkerRunner, groups: int) -> None:
+def test_work_groups_that_walk_copy_for_their_next_tile(check: Check, groups: int) -> None:
     values = {"warp_groups_1": 1, "warp_group_tile_0": 64, "local_buffers": 4}
     config = _config(**values, persistent_kernel=groups, work_group_mapping=2)
     kernel = PlainWgmmaFamily().generate(gemm(Precision.HALF, batched=True), config)
 
     for m, n, k, batch in ((320, 192, 200, 1), (200, 330, 40, 2), (9, 64, 1, 1)):
         problem = gemm_problem(kernel.contraction, m, n, k, batch=batch, alpha=1.5, beta=0.5)
-        measured = runner.run_kernel(problem, kernel)
-
-        assert measured.status is Status.OK, f"{problem}: {measured.message}"
+        check(problem, kernel)
 
 
 def test_work_groups_walk_where_one_index_is_summed() -> None:
