@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tests.selectors import entry_of
 
 Make = Callable[..., Library]
 Build = Callable[..., Path]
+CheckFiles = Callable[[Iterable[Path]], None]
 
 SMALL: dict[str, int | str] = {
     "work_group_0": 4, "work_group_1": 4, "thread_tile_0": 2, "thread_tile_1": 2, "depth_u": 4,
@@ -30,7 +31,6 @@ SMALL: dict[str, int | str] = {
 }  # fmt: skip
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 FAILING = Path(__file__).with_name("failing.c")
-COMPILERS = ("gcc", "clang")
 SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
 
 
@@ -205,6 +205,22 @@ def sanitize(
         return option
 
     return option
+
+
+@pytest.fixture(params=["gcc", "clang"])
+def check_warnings(request: pytest.FixtureRequest, compile_opencl: Build) -> CheckFiles:
+    """Fails if a compiler finds something to warn of; skips without the headers of OpenCL."""
+    if shutil.which(request.param) is None:
+        pytest.skip(f"needs {request.param}")
+    strict = (*STRICT, "-Wshadow", "-Wconversion", "-Wcast-qual", "-fsyntax-only")
+
+    def check(files: Iterable[Path]) -> None:
+        done = subprocess.run(
+            [request.param, *strict, *files], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+
+    return check
 
 
 @pytest.fixture(scope="session")

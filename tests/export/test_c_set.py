@@ -25,7 +25,7 @@ from mltune.export.writer import Writer
 from mltune.kernel import Kernel
 from mltune.selector import Leaf, Split
 from mltune.workflow.export import export_selectors
-from tests.export.conftest import COMPILERS, FAILING, STRICT, check_usage
+from tests.export.conftest import FAILING, CheckFiles, check_usage
 from tests.selectors import entry_of
 from tests.set_calls import BEGUN, NOT_HELD, check_set_calls
 
@@ -330,19 +330,10 @@ def test_the_program_of_the_page_on_exported_libraries_runs(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
-def test_compilers_find_nothing_to_warn_of(compiler: str, tiled: Make, tmp_path: Path) -> None:
-    if shutil.which(compiler) is None:
-        pytest.skip(f"needs {compiler}")
-    files = [*sources(tiled, TYPES, tmp_path), tmp_path / "example.c"]
-
-    done = subprocess.run(
-        [compiler, *STRICT, "-Wshadow", "-Wconversion", "-Wcast-qual", "-fsyntax-only", *files],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-    assert (done.returncode, done.stderr) == (0, "")
+def test_compilers_find_nothing_to_warn_of(
+    check_warnings: CheckFiles, tiled: Make, tmp_path: Path
+) -> None:
+    check_warnings([*sources(tiled, TYPES, tmp_path), tmp_path / "example.c"])
 
 
 @pytest.mark.parametrize("tool", ["make", "cmake"])

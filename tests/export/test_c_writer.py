@@ -17,7 +17,7 @@ from mltune.export.c import c_writer
 from mltune.export.c.c_writer import TEMPLATES
 from mltune.export.library import Library
 from tests.blas_calls import check_calls
-from tests.export.conftest import COMPILERS, STRICT, check_usage
+from tests.export.conftest import CheckFiles, check_usage
 
 Make = Callable[..., Library]
 Build = Callable[..., Path]
@@ -158,26 +158,16 @@ def test_calls_right_and_wrong_from_one_thread_and_eight(
 
 
 @pytest.mark.parametrize(
-    "problem_type", ["sgemm_nt_row", "dgemm_tn", "cgemm_nn", "zgemm_tc_row", "hgemm_tt"]
-)
+    ("kernels", "problem_type"),
+    [
+        ("tiled", "sgemm_nt_row"), ("tiled", "dgemm_tn"), ("tiled", "cgemm_nn"),
+        ("tiled", "zgemm_tc_row"), ("tiled", "hgemm_tt"), ("walking", "sgemm_nt_row"),
+        ("walking", "zgemm_tc"), ("counting", "sgemm_nt_row"), ("counting", "zgemm_tc"),
+    ],
+)  # fmt: skip
 def test_calls_as_of_a_blas_give_what_numpy_gives(
-    problem_type: str,
-    tiled: Make,
-    compile_shared: Build,
-    queue: cl.CommandQueue,
-    tmp_path: Path,
-) -> None:
-    library = tiled(problem_type)
-    shared = compile_shared(tmp_path / "library.so", *sources(library, tmp_path))
-
-    check_calls(library, shared, queue, random.Random(problem_type), 8)
-
-
-@pytest.mark.parametrize("problem_type", ["sgemm_nt_row", "zgemm_tc"])
-@pytest.mark.parametrize("kernels", ["walking", "counting"])
-def test_work_groups_that_walk_or_count_themselves_give_what_numpy_gives(
-    problem_type: str,
     kernels: str,
+    problem_type: str,
     request: pytest.FixtureRequest,
     compile_shared: Build,
     queue: cl.CommandQueue,
@@ -190,25 +180,14 @@ def test_work_groups_that_walk_or_count_themselves_give_what_numpy_gives(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize(
     "problem_type",
     ["sgemm_nn", "zgemm_tc_row_batched", "hgemm_nn", "hgemm_nn_bias_m_clamp", "sgemm_nn_gelu"],
 )
-@pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
 def test_compilers_find_nothing_to_warn_of(
-    compiler: str, problem_type: str, tiled: Make, tmp_path: Path
+    check_warnings: CheckFiles, problem_type: str, tiled: Make, tmp_path: Path
 ) -> None:
-    if shutil.which(compiler) is None:
-        pytest.skip(f"needs {compiler}")
-    files = [*sources(tiled(problem_type), tmp_path), tmp_path / "example.c"]
-
-    done = subprocess.run(
-        [compiler, *STRICT, "-Wshadow", "-Wconversion", "-Wcast-qual", "-fsyntax-only", *files],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-    assert (done.returncode, done.stderr) == (0, "")
+    check_warnings([*sources(tiled(problem_type), tmp_path), tmp_path / "example.c"])
 
 
 def test_a_kernel_that_does_not_build_is_a_positive_code(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +13,7 @@ from mltune.compat.autogemm import FullCWriter
 from mltune.export import WRITERS
 from mltune.export.library import Library
 from mltune.kernel.two_step_build import second_step_text
-from tests.export.conftest import COMPILERS, STRICT
+from tests.export.conftest import CheckFiles
 from tests.export.test_autogemm import spoil_sources
 from tests.ptx_texts import BODY, HEAD, OTHERS, TWO_STEPS
 
@@ -161,21 +160,10 @@ def test_a_users_kernel_is_looked_at_in_place_of_the_generated_one(
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.usefixtures("compile_opencl")  # skips where there are no headers
 def test_compilers_find_nothing_to_warn_of(
-    compiler: str, layout: str, tiled: Make, tmp_path: Path
+    check_warnings: CheckFiles, layout: str, tiled: Make, tmp_path: Path
 ) -> None:
-    if shutil.which(compiler) is None:
-        pytest.skip(f"needs {compiler}")
     files = write(tiled("sgemm_nn"), layout, tmp_path)
-    made = [tmp_path / "precompile.c"] * (layout == "full")
 
-    done = subprocess.run(
-        [compiler, *STRICT, "-Wshadow", "-Wconversion", "-Wcast-qual", "-fsyntax-only", *files,
-         *made],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-    assert (done.returncode, done.stderr) == (0, "")
+    check_warnings([*files, *[tmp_path / "precompile.c"] * (layout == "full")])
