@@ -78,7 +78,6 @@ def _values(library: Library) -> dict[str, str]:
     selector = library.selector
     contraction = selector.contraction
     element = ELEMENTS[contraction.precision]
-    cache, answer = selection.cache(selector, library.name)
     return {
         "library": library.name,
         "guard": library.name.upper(),
@@ -95,11 +94,7 @@ def _values(library: Library) -> dict[str, str]:
             f"    /* {number} */ {literal(kernel.name)},"
             for number, kernel in enumerate(selector.portfolio)
         ),
-        "helpers": selection.helpers(selector, library.name),
-        "body": selection.body(selector),
-        "likely": selection.likely(selector, library.name, library.name),
-        "cache": cache,
-        "answer": answer,
+        **selection.values(selector, library.name, library.name),
         **kernel_values(library),
         "most_passes": most_passes([library]),
         "arrays": f"extern const {library.name}_kernel {library.name}_kernels[];",

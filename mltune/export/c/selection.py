@@ -113,8 +113,26 @@ def _filled(numbers: Iterable[int]) -> str:
     return textwrap.fill(text, 100, initial_indent=pad, subsequent_indent=pad)
 
 
-def helpers(selector: Selector, library: str) -> str:
-    """Return only the functions and tables that `body` uses, as C warns about others."""
+def values(selector: Selector, library: str, types: str) -> dict[str, str]:
+    """Return the values for the code that chooses a kernel.
+
+    Args:
+        selector: to write.
+        library: what the names of its functions begin with.
+        types: what the names of the types begin with.
+    """
+    cache, answer = _cache(selector, types)
+    return {
+        "helpers": _helpers(selector, types),
+        "body": _body(selector),
+        "likely": _likely(selector, library, types),
+        "cache": cache,
+        "answer": answer,
+    }
+
+
+def _helpers(selector: Selector, types: str) -> str:
+    """Return only the functions and tables that `_body` uses, as C warns about others."""
     used = _used(selector)
     parts = [_code("at_least")] if used or selector.teacher else []
     if any("*" in operators(FEATURE_VALUES[each]) for each in used & FEATURE_VALUES.keys()):
@@ -130,13 +148,13 @@ def helpers(selector: Selector, library: str) -> str:
         parts.append(_code("has_time", most=MOST_EXTENT, padding=extent, limit=limit))
         parts.append(_time_of(formulas))
     if compared(selector.tree):
-        parts.append(_compared(selector, library))
+        parts.append(_compared(selector, types))
     if selector.exact:
-        parts += [_hash(library), _look_up(selector, library)]
+        parts += [_hash(types), _look_up(selector, types)]
     return "\n".join(parts)
 
 
-def body(selector: Selector) -> str:
+def _body(selector: Selector) -> str:
     """Return the statements of the selecting function."""
     has_pairs = bool(compared(selector.tree))
     variables = [] if has_pairs else _variables(selector)
@@ -215,32 +233,26 @@ def _variables(selector: Selector) -> list[str]:
     return lines
 
 
-def cache(selector: Selector, library: str) -> tuple[str, str]:
+def _cache(selector: Selector, types: str) -> tuple[str, str]:
     """Return the cache after `choose`, and the name of the function to call.
 
     A tree alone has no cache, because a look-up in it takes as long.
     """
     if selector.formulas or selector.exact:
-        own = "" if selector.exact else f"{_hash(library)}\n"
-        return "\n" + _code("remember", library=library, hash=own), "remember"
+        own = "" if selector.exact else f"{_hash(types)}\n"
+        return "\n" + _code("remember", library=types, hash=own), "remember"
     return "", "choose"
 
 
-def likely(selector: Selector, library: str, problem: str) -> str:
-    """The function that names the kernels that formulas expect to be the fastest.
-
-    Args:
-        selector: with the formulas, or without.
-        library: what the function's name begins with.
-        problem: what the type's name begins with.
-    """
+def _likely(selector: Selector, library: str, types: str) -> str:
+    """The function that names the kernels that formulas expect to be the fastest."""
     formulas = selector.formulas or selector.teacher
     if not formulas:
-        return _code("none_likely", library=library, problem=problem).rstrip("\n")
+        return _code("none_likely", library=library, problem=types).rstrip("\n")
     return _code(
         "likely",
         library=library,
-        problem=problem,
+        problem=types,
         count=len(formulas),
         arguments=", ".join(["kernel", *_sizes(plan(formulas))]),
         part=LIKELY_PART,

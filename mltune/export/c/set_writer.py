@@ -204,18 +204,12 @@ def _row(libraries: LibrarySet, library: Library) -> str:
 
 def _type_values(libraries: LibrarySet, library: Library) -> dict[str, str]:
     """Return the values for the templates of one problem type."""
-    selector = library.selector
-    cache, answer = selection.cache(selector, libraries.name)
     return {
         "name": libraries.name,
         "library": libraries.prefix(library),
         "statement": comment(statement(library)),
         "names": "\n".join(f"    {literal(kernel.name)}," for kernel in library.kernels),
-        "helpers": selection.helpers(selector, libraries.name),
-        "body": selection.body(selector),
-        "likely": selection.likely(selector, libraries.prefix(library), libraries.name),
-        "cache": cache,
-        "answer": answer,
+        **selection.values(library.selector, libraries.prefix(library), libraries.name),
         **kernel_values(library, libraries.name, libraries.prefix(library)),
     }
 
