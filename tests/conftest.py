@@ -24,6 +24,7 @@ from mltune.cli.main import _COLLECTED
 from mltune.device import choose
 from mltune.device.opencl.linker import has_linker
 from mltune.device_info import DeviceInfo
+from mltune.errors import NoDeviceError
 from mltune.kernel import Kernel
 from mltune.problem import Contraction, gemm
 from mltune.problem.precision import Precision
@@ -172,6 +173,19 @@ class NaiveFamily:
 def device_spec() -> str:
     """The device of all tests: PoCL, at any place in the driver's list."""
     return "Portable Computing Language"
+
+
+@pytest.fixture(scope="session")
+def queue(device_spec: str) -> Any:
+    """A queue on it."""
+    import pyopencl as cl
+
+    from mltune.device.opencl.listing import driver_device
+
+    try:
+        return cl.CommandQueue(cl.Context([driver_device(choose(device_spec))]))
+    except NoDeviceError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

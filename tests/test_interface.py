@@ -18,8 +18,6 @@ import pytest
 
 import mltune
 import mltune.workflow.python
-from mltune.device import choose
-from mltune.device.opencl.listing import driver_device
 from mltune.errors import UsageError
 from mltune.measurement import Phase
 from mltune.run.run import Run
@@ -62,12 +60,6 @@ def gemm(selector: Selector) -> Iterator[TunedGemm]:
     made = mltune.load(selector)
     yield made
     made.release()
-
-
-@pytest.fixture(scope="module")
-def queue(device_spec: str) -> cl.CommandQueue:
-    device = driver_device(choose(device_spec))
-    return cl.CommandQueue(cl.Context([device]))
 
 
 def numbers(*shape: int) -> np.ndarray[Any, np.dtype[np.float32]]:

@@ -14,8 +14,6 @@ import pyopencl.array as cl_array
 import pytest
 
 import mltune
-from mltune.device import choose
-from mltune.device.opencl.listing import driver_device
 from tests.benchmarks.gain_chart import CHART, FIGURES, draw, read_gains
 from tests.quick import QUICK_SPACE
 
@@ -148,13 +146,12 @@ def test_the_faq_cites_what_the_citation_file_says() -> None:
 
 
 def test_the_python_of_the_page_on_libraries_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device_spec: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queue: cl.CommandQueue
 ) -> None:
     (block,) = _python(ROOT / "docs" / "exported.md")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tuned").mkdir()
     (tmp_path / "tuned" / "selectors").symlink_to(ROOT / "models" / "pthread-amd-epyc")
-    queue = cl.CommandQueue(cl.Context([driver_device(choose(device_spec))]))
     x = np.random.default_rng(0).random((40, 40), np.float32)
     a = cl_array.to_device(queue, x)
 

@@ -7,15 +7,6 @@ import pyopencl as cl
 import pytest
 
 from mltune.bench.device_clock import DeviceClock
-from mltune.device import choose
-from mltune.device.opencl.listing import driver_device
-
-
-@pytest.fixture
-def queue(device_spec: str) -> cl.CommandQueue:
-    entry = choose(device_spec)
-    device = driver_device(entry)
-    return cl.CommandQueue(cl.Context([device]))
 
 
 class FakeGpu:

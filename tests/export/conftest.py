@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import pyopencl
-import pyopencl as cl
 import pytest
 
 from mltune.export.library import Library
@@ -278,18 +277,6 @@ def compile_shared(opencl_loader: Path, compile_opencl: Build) -> Build:
         return shared
 
     return build
-
-
-@pytest.fixture(scope="session")
-def queue() -> cl.CommandQueue:
-    """A queue on PoCL, even if there are other devices."""
-    device = next(
-        device
-        for platform in cl.get_platforms()
-        if platform.name == "Portable Computing Language"
-        for device in platform.get_devices()
-    )
-    return cl.CommandQueue(cl.Context([device]))
 
 
 @pytest.fixture(scope="session")

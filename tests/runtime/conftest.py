@@ -55,15 +55,6 @@ def compiled_soon(not_optimised: None) -> None:
     """Let kernels compile quickly: these tests are about the code around the kernels."""
 
 
-@pytest.fixture(scope="session")
-def queue() -> cl.CommandQueue:
-    """A queue on PoCL; Oclgrind, if installed, is far too slow."""
-    for platform in cl.get_platforms():
-        if platform.name == "Portable Computing Language":
-            return cl.CommandQueue(cl.Context(platform.get_devices()[:1]))
-    pytest.skip("needs PoCL")
-
-
 @pytest.fixture
 def strict_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Refuse launches that wait for events of another context, as OpenCL asks; PoCL 3.1 does not.
