@@ -290,7 +290,7 @@ class Bench:
             seconds_left=request.run_seconds - spent_seconds,
             least_seconds=least_seconds(request.problem, self._device.info),
             tick_seconds=self._device.tick_seconds,
-            evict=self._evict if request.plan.cold else None,
+            evict=self._evict,
             launch_checked=(lambda: workspace.launch_checked(program)) if watches else None,
             short_seconds=_SHORT_SECONDS.get(self._device.info.kind, _SHORT_GPU_SECONDS),
             sequences=self._sequence_clock(workspace, program),

@@ -93,7 +93,7 @@ class SpotChecks:
         if self._beta == 0:
             then = Put(start, count, self._random.randrange(_ROWS))
         else:
-            then = Kept(start, count, self._first(-1))
+            then = Kept(start, count, self._first)
         self._spots.exchange(c, left, then)
         self._pending = c
 
@@ -139,14 +139,16 @@ class SpotChecks:
             f"{expected[worst]:.9g} within {bound[worst]:.2g}"
         )
 
-    def _first(self, check: int) -> int:
-        return check % len(self._checks) * 2 * self._spoilt
+    @property
+    def _first(self) -> int:
+        """The place of the last checked launch's first element among those that are kept."""
+        return (len(self._checks) - 1) * 2 * self._spoilt
 
     def _left(self) -> Kept | None:
         """Return the part of the ring with the last checked launch's unread elements."""
         if self._pending is None:
             return None
-        return Kept(self._checks[-1], self._spoilt, self._first(-1) + self._spoilt)
+        return Kept(self._checks[-1], self._spoilt, self._first + self._spoilt)
 
     def _wrong_results(self, dtype: str) -> Array:
         """Return a row of numbers that are right elsewhere in C, and one with NaN among them."""
