@@ -117,7 +117,6 @@ class GuidedSampler(ConfigSampler):
         self._own_best = self._to_beat.copy()
         self._worked = 0
         self._transfer = transfer
-        self._knows = transfer is not None
         self._most_kept = thoroughness.most_kept
         encoding = Encoding(space)
         self._surrogates: tuple[Surrogate, ...] = ()
@@ -353,7 +352,7 @@ class GuidedSampler(ConfigSampler):
     def _forecast(self) -> Forecast | None:
         """Return the mean of the surrogates' expectations; None with too few answers."""
         starting = len(self._answers) < self._starts or self._worked < _KNOWN
-        if not self._surrogates or (starting and not self._knows):
+        if not self._surrogates or (starting and self._transfer is None):
             return None
         with one_thread():
             if self._most_kept is not None:

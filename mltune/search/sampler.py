@@ -57,7 +57,7 @@ class ConfigSampler(BaseSampler, ABC):
     is not proposed again. Proposals depend only on the space, the seed, and those trials.
 
     In a study over a `UnionSpace` the family is a parameter of the trial, and the others are those
-    of the config that the family has: `finish_asking` has a trial suggest them.
+    of the config that the family has: `suggest_config` has a trial suggest them.
 
     Args:
         space: to search.

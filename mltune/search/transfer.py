@@ -76,15 +76,6 @@ class Transfer:
         return np.array(rows, dtype=np.float64).reshape(-1, len(self._experts))
 
     @staticmethod
-    def check(space: FlatSpace, recording: Recording) -> None:
-        """Refuse a record with too little information about a space.
-
-        Raises:
-            UsageError: when it shares no parameter that varies, or has too few times.
-        """
-        _usable(space.parameters, recording)
-
-    @staticmethod
     def expected(views: Matrix) -> Matrix:
         """Return the expectations if every record has the same weight."""
         mean: Matrix = views.mean(axis=1)
@@ -115,7 +106,7 @@ def _points_for(parameters: Sequence[Parameter], recording: Recording) -> tuple[
     return tuple(point for point, names in zip(points, having, strict=True) if most <= names)
 
 
-def _usable(
+def usable(
     parameters: Sequence[Parameter], recording: Recording
 ) -> tuple[tuple[Point, ...], list[Parameter]]:
     """Return a record's points for a space, and the varying parameters that they have.
@@ -141,7 +132,7 @@ class _Prior:
     """One record's forest."""
 
     def __init__(self, parameters: Sequence[Parameter], recording: Recording, seed: int) -> None:
-        points, self._shared = _usable(parameters, recording)
+        points, self._shared = usable(parameters, recording)
         if len(points) > _MOST_POINTS:
             chosen = np.random.default_rng(seed).choice(len(points), _MOST_POINTS, replace=False)
             points = tuple(points[number] for number in np.sort(chosen))

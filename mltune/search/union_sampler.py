@@ -24,7 +24,7 @@ from mltune.search.guided import GuidedSampler, Promise
 from mltune.search.sampler import BEST, SIZES, ConfigSampler, set_attribute
 from mltune.search.surrogate import THRIFTY
 from mltune.search.tile_quantization import TileQuantization
-from mltune.search.transfer import Transfer
+from mltune.search.transfer import Transfer, usable
 from mltune.space.config import Config
 from mltune.space.union import Member, UnionSpace, in_turns
 
@@ -300,7 +300,7 @@ def transfers_of(
             if not _is_for(prior, member, space):
                 continue
             try:
-                Transfer.check(member, prior)
+                usable(member.parameters, prior)
             except UsageError as error:
                 refusal = refusal or error
             else:

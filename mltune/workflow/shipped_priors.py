@@ -26,7 +26,7 @@ from mltune.problem import Contraction, parse_problem_type, problem_type_name
 from mltune.reading import parse_json, read_bytes, read_packed
 from mltune.resources import data_folder
 from mltune.run.run_info import RunInfo, SearchedSpace
-from mltune.search.transfer import Transfer
+from mltune.search.transfer import usable
 from mltune.selector.json import read_selector
 from mltune.selector.pack import SELECTOR_NAME, packs
 from mltune.space.config import Config
@@ -106,7 +106,7 @@ def _teaches(name: str, space: SearchSpace) -> bool:
     for member in members_of(space):
         if member.family == recording.family:
             with suppress(UsageError):
-                Transfer.check(member, recording)
+                usable(member.parameters, recording)
                 return True
     return False
 
