@@ -128,21 +128,15 @@ class Signature:
     def _outer(self) -> tuple[int, ...]:
         return self.contraction.summation_indices[:-1]
 
-    def _indices(self, tensor: str) -> tuple[int, ...]:
-        return tensor_indices(self.contraction, tensor)
-
     def _stride(self, tensor: str, index: int | None, otherwise: str = "0") -> str:
         return otherwise if index is None else stride_name(tensor, index)
-
-    def _tiled(self, tensor: str) -> tuple[int, ...]:
-        return _tiled(self.contraction, tensor)
 
     def _general_position(self) -> list[str]:
         contraction = self.contraction
         lines = []
         lines += [f"const uint size_{name} = {self.extent(name)};" for name in "ijl"]
         for tensor in "ab":
-            fast, slow = (*self._tiled(tensor), None, None)[:2]
+            fast, slow = (*_tiled(contraction, tensor), None, None)[:2]
             lines.append(f"const ulong step_{tensor} = {self._stride(tensor, fast, '1')};")
             lines.append(f"const ulong ld_{tensor} = {self._stride(tensor, slow)};")
         lines.append(f"const ulong step_c = {self._stride('c', contraction.d0, '1')};")
@@ -153,7 +147,7 @@ class Signature:
             if index in (contraction.d0, contraction.d1):
                 continue
             for tensor in "cab":
-                if index in self._indices(tensor):
+                if index in tensor_indices(contraction, tensor):
                     stride = self._stride(tensor, index)
                     lines.append(f"start_{tensor} += in_grid % {extent_name(index)} * {stride};")
             lines.append(f"in_grid /= {extent_name(index)};")

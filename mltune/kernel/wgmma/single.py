@@ -72,7 +72,6 @@ def _group_section(kernel: WarpgroupKernel) -> Section:
             ("PARTIAL_TILES", settings.number("partial_sum_terms") // _DEPTH),
             ("FEW_TERMS", FEW_TERMS),
             ("LOCAL", "float"),
-            ("FRAGMENT", "float"),
             ("CHUNK", 4),
             ("SUM", "float4"),
             ("SUMS", tile[0] // 2),

@@ -116,13 +116,11 @@ class WarpgroupKernel:
     @property
     def group_macros(self) -> tuple[tuple[str, int], ...]:
         """Macros of the warpgroups and the macro tile."""
-        (groups_a, groups_b), (free_a, free_b) = self.groups, self.macro_tile
         return (
-            ("GROUPS_A", groups_a),
-            ("GROUPS_B", groups_b),
+            ("GROUPS_A", self.groups[0]),
             ("THREADS", self.threads),
-            ("MT0", free_a),
-            ("MT1", free_b),
+            ("MT0", self.macro_tile[0]),
+            ("MT1", self.macro_tile[1]),
         )
 
     @property
