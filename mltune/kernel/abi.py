@@ -122,7 +122,7 @@ def integer_arguments(contraction: Contraction) -> tuple[Argument, ...]:
         listed = [Argument(name, Kind.UINT, Name(name)) for name in extents]
         places = []
         for t in "cab":
-            strides = [stride_name(t, index) for index in tensor_indices(contraction, t)]
+            strides = [stride_name(t, index) for index in contraction.indices(t)]
             places += [(name, t) for name in (f"offset_{t}", *strides)]
     return (*listed, *(Argument(name, Kind.ULONG, Name(name), tensor) for name, tensor in places))
 
@@ -188,7 +188,7 @@ def numbers(problem: Problem) -> dict[str, int]:
             found[f"ld_{tensor}"] = strides[1]
             found[f"batch_stride_{tensor}"] = strides[2] if len(strides) > 2 else 0
         else:
-            indices = tensor_indices(problem.contraction, tensor)
+            indices = problem.contraction.indices(tensor)
             strides_named = (stride_name(tensor, index) for index in indices)
             found |= dict(zip(strides_named, strides, strict=True))
     return found | {"offset_bias": problem.offset_bias}
@@ -211,14 +211,6 @@ def geometry(passes: tuple[Pass, ...], scratch: tuple[Area, ...], counters: bool
         scratch_bytes=chain("+", [area.bytes for area in scratch]) if scratch else Number(0),
         counter_bytes=most,
     )
-
-
-def tensor_indices(contraction: Contraction, tensor: str) -> tuple[int, ...]:
-    """The indices of `c`, `a` or `b`, in the order of its strides."""
-    if tensor == "c":
-        return tuple(range(contraction.num_indices_c))
-    assigned: tuple[int, ...] = getattr(contraction, f"index_assignments_{tensor}")
-    return assigned
 
 
 def stride_name(tensor: str, index: int) -> str:

@@ -15,7 +15,6 @@ from mltune.kernel.abi import (
     extent_name,
     integer_arguments,
     stride_name,
-    tensor_indices,
 )
 from mltune.problem import Contraction
 
@@ -147,7 +146,7 @@ class Signature:
             if index in (contraction.d0, contraction.d1):
                 continue
             for tensor in "cab":
-                if index in tensor_indices(contraction, tensor):
+                if index in contraction.indices(tensor):
                     stride = self._stride(tensor, index)
                     lines.append(f"start_{tensor} += in_grid % {extent_name(index)} * {stride};")
             lines.append(f"in_grid /= {extent_name(index)};")
@@ -161,7 +160,7 @@ def _tiled(contraction: Contraction, tensor: str) -> tuple[int, ...]:
         "b": (contraction.d1, contraction.du),
         "c": (contraction.d0, contraction.d1),
     }[tensor]
-    return tuple(index for index in tensor_indices(contraction, tensor) if index in pair)
+    return tuple(index for index in contraction.indices(tensor) if index in pair)
 
 
 @lru_cache(maxsize=256)  # templates need it often

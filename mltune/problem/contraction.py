@@ -97,6 +97,18 @@ class Contraction:
         """Indices in A, B and C."""
         return self._indices_of_c[0]
 
+    def indices(self, tensor: str) -> tuple[int, ...]:
+        """Return the indices of `c`, `a` or `b`, shortest stride first."""
+        return {
+            "a": self.index_assignments_a,
+            "b": self.index_assignments_b,
+            "c": tuple(range(self.num_indices_c)),
+        }[tensor]
+
+    def conjugates(self, tensor: str) -> bool:
+        """Whether the complex conjugate of a tensor is used; never of `c`."""
+        return {"a": self.conjugate_a, "b": self.conjugate_b}.get(tensor, False)
+
     @property
     def free_indices_a(self) -> tuple[int, ...]:
         """Indices in C and A only, shortest stride in C first."""

@@ -86,12 +86,7 @@ class Problem:
         if tensor == "bias":
             bias = self.contraction.epilogue.bias
             return () if bias is None else (self.sizes[bias],)
-        indices = {
-            "a": self.contraction.index_assignments_a,
-            "b": self.contraction.index_assignments_b,
-            "c": tuple(range(self.contraction.num_indices_c)),
-        }[tensor]
-        return tuple(self.sizes[index] for index in indices)
+        return tuple(self.sizes[index] for index in self.contraction.indices(tensor))
 
     def span(self, tensor: str) -> int:
         """Return the number of elements from a tensor's first to its last one, with gaps."""

@@ -66,7 +66,7 @@ class Views:
         def view(
             tensor: str, whole: Matrices, steps: Sequence[int], *groups: Sequence[int]
         ) -> Matrices:
-            step = dict(zip(_assigned(problem, tensor), steps, strict=True))
+            step = dict(zip(contraction.indices(tensor), steps, strict=True))
             batch, rows, columns = (
                 _merged((problem.sizes[index], step[index]) for index in group)
                 for group in (contraction.batch_indices, *groups)
@@ -78,7 +78,7 @@ class Views:
                 batch=batch,
                 rows=rows,
                 columns=columns,
-                conjugate=getattr(contraction, f"conjugate_{tensor}", False),
+                conjugate=contraction.conjugates(tensor),
             )
 
         whole_a, whole_b = (
@@ -106,9 +106,9 @@ class Stream:
         self._key = key_of(problem, seed, tensor)
         self._dtype = problem.contraction.precision.dtype
         self._wide = np.complex128 if problem.contraction.precision.is_complex else np.float64
-        self._conjugate = getattr(problem.contraction, f"conjugate_{tensor}", False)
+        self._conjugate = problem.contraction.conjugates(tensor)
         steps = packed(problem.extents(tensor))
-        self._steps = dict(zip(_assigned(problem, tensor), steps, strict=True))
+        self._steps = dict(zip(problem.contraction.indices(tensor), steps, strict=True))
 
     def place(self, indices: Sequence[int], number: Any) -> Any:
         """Return the distance of elements for a step of a group of indices, numbered as one."""
@@ -141,13 +141,6 @@ class Stream:
         """Return numbers in double precision, as they are used in the product."""
         numbers = drawn_at(self._key, self._dtype, places).astype(self._wide)
         return numbers.conj() if self._conjugate else numbers
-
-
-def _assigned(problem: Problem, tensor: str) -> Sequence[int]:
-    if tensor == "c":
-        return range(problem.contraction.num_indices_c)
-    assigned: tuple[int, ...] = getattr(problem.contraction, f"index_assignments_{tensor}")
-    return assigned
 
 
 def _merged(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -196,12 +196,12 @@ def reference(problem: Problem, data: Operands) -> Reference:
     )
 
     def matrices(tensor: str, buffer: Array, rows: Sequence[int], columns: Sequence[int]) -> Array:
-        assigned = getattr(contraction, f"index_assignments_{tensor}")
+        assigned = contraction.indices(tensor)
         view = Layout.of(problem, tensor).elements(buffer)
         order = [assigned.index(index) for index in (*batch, *rows, *columns)]
         shape = [math.prod(problem.sizes[i] for i in group) for group in (batch, rows, columns)]
         matrix = view.transpose(order).astype(wide).reshape(shape)
-        return matrix.conj() if getattr(contraction, f"conjugate_{tensor}") else matrix
+        return matrix.conj() if contraction.conjugates(tensor) else matrix
 
     # C transposed, B^T A^T, is in memory order when C's first index is A's.
     b = matrices("b", data.b, free_b, summed)

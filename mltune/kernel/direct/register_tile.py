@@ -260,7 +260,7 @@ def _operand(
         tile=settings.pair("thread_tile")[axis],
         width=width,
         free_is_contiguous=free,
-        conjugates=contraction.conjugate_a if x == "a" else contraction.conjugate_b,
+        conjugates=contraction.conjugates(x),
         # Columns are multiplied one by one, rows in vectors, which may run along the sum.
         reads_elements=free if is_along else x == "b" or not free,
         is_vector=is_vector,

@@ -119,14 +119,13 @@ def _tile_section(settings: Settings, arithmetic: Arithmetic) -> Section:
 def _operand(x: str, settings: Settings, arithmetic: Arithmetic, signature: Signature) -> _Operand:
     tile = settings.pair("thread_tile")["ab".index(x)]
     is_free = signature.free_is_contiguous(x)
-    contraction = signature.contraction
     return _Operand(
         x=x,
         tile=tile,
         # Transposed vectors may have any width, as the remaining terms are copied one by one.
         width=_width(settings, arithmetic, tile if is_free else VECTOR_WIDTHS[-1]),
         free_is_contiguous=is_free,
-        conjugates=contraction.conjugate_a if x == "a" else contraction.conjugate_b,
+        conjugates=signature.contraction.conjugates(x),
     )
 
 

@@ -100,8 +100,7 @@ class Operand:
     @cached_property
     def conjugates(self) -> bool:
         """Whether its complex conjugate is multiplied."""
-        contraction = self.signature.contraction
-        return contraction.conjugate_a if self.x == "a" else contraction.conjugate_b
+        return self.signature.contraction.conjugates(self.x)
 
     @cached_property
     def is_shared(self) -> bool:
