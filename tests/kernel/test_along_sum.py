@@ -5,7 +5,6 @@ import pytest
 from mltune.errors import UsageError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
-from mltune.kernel.name import parse_kernel_name
 from mltune.kernel.tiled.along_sum import row_swizzle
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.space import Config
@@ -94,13 +93,6 @@ def test_what_runs_along_a_free_index_is_read_as_before() -> None:
     kernel, plain = _kernel(contraction), _kernel(contraction, vector_width_u=0)
 
     assert kernel.source.replace(kernel.name, plain.name) == plain.source
-
-
-def test_a_name_reads_back() -> None:
-    kernel = _kernel(gemm(Precision.SINGLE))
-
-    assert "_VWU4_" in kernel.name
-    assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
 
 
 @pytest.mark.parametrize(

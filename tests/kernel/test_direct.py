@@ -2,7 +2,6 @@ import pytest
 
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel.families import FAMILIES
-from mltune.kernel.name import kernel_name, parse_kernel_name
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.space import Config
 from tests.golden_file import golden
@@ -71,14 +70,6 @@ def test_what_a_sub_group_cannot_share_is_refused(
 
     with pytest.raises(UsageError, match=f"sub_group_size {words}"):
         DIRECT.generate(gemm(Precision.SINGLE), config)
-
-
-def test_a_name_reads_back() -> None:
-    for edge_type in ("branch", "shiftptr", "none"):
-        config = _config(edge_type=edge_type)
-        name = kernel_name(gemm(Precision.SINGLE), config)
-
-        assert parse_kernel_name(name) == (gemm(Precision.SINGLE), config)
 
 
 def test_a_launch_covers_the_rim_of_c_with_whole_work_groups() -> None:

@@ -5,7 +5,6 @@ import pytest
 from mltune.errors import UsageError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
-from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.runner.probe import probe_problem
 from mltune.space import Config
@@ -77,13 +76,6 @@ def test_only_the_body_has_no_guard_along_rows_and_columns() -> None:
     assert "inside_j = true" in body
     assert all("= false;" in region for region in rest)
     assert len(rest) == 3
-
-
-def test_a_name_reads_back() -> None:
-    kernel = _kernel(gemm(Precision.SINGLE))
-
-    assert "_ETremainder_" in kernel.name
-    assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
 
 
 def test_one_region_is_what_the_family_writes_without_the_word() -> None:

@@ -5,7 +5,6 @@ import pytest
 from mltune.errors import UsageError
 from mltune.kernel import Kernel
 from mltune.kernel.families import FAMILIES
-from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.space import Config
 from tests.golden_file import golden
@@ -71,13 +70,6 @@ def test_only_the_other_operand_has_a_tile_in_local_memory() -> None:
     assert "__local TYPE tile_b" in kernels["a"].source
     assert "__local TYPE tile_b" not in kernels["b"].source
     assert "#define A_READ(p) (*(const __global float2 *)(p))\n" in kernels["a"].source
-
-
-def test_a_name_reads_back() -> None:
-    kernel = _kernel(gemm(Precision.SINGLE), direct_to_registers_b=1)
-
-    assert "_DTRB1_" in kernel.name
-    assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
 
 
 def test_switched_off_is_what_the_family_writes_without_the_word() -> None:

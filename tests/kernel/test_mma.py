@@ -43,13 +43,6 @@ def test_slices_of_waves_share_the_terms_of_a_tile() -> None:
     assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
 
 
-def test_a_name_tells_the_config() -> None:
-    kernel = MMA.generate(gemm(Precision.SINGLE), _config())
-
-    assert "_MT64x128x32_" in kernel.name
-    assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
-
-
 def test_a_limit_of_registers_is_a_build_option() -> None:
     kernel = MMA.generate(gemm(Precision.SINGLE), _config(max_registers=128))
 

@@ -2,7 +2,6 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
-from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Precision, gemm, gemm_problem
 from mltune.space import Config
 from tests.golden_file import golden
@@ -32,13 +31,6 @@ def test_a_work_group_is_one_work_item_for_many_register_tiles() -> None:
     assert kernel.macro_tile == (128, 120)
     launch = kernel.launch(gemm_problem(kernel.contraction, 129, 120, 7))
     assert launch.grids[0].global_size == (2, 1, 1)
-
-
-def test_a_name_tells_the_config() -> None:
-    kernel = PACKED.generate(gemm(Precision.SINGLE), _config())
-
-    assert "_MT128x120x256_" in kernel.name
-    assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
 
 
 def test_b_takes_no_local_memory_where_it_is_not_packed() -> None:

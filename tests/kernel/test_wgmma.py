@@ -4,7 +4,6 @@ import pytest
 
 from mltune.errors import UnsupportedError, UsageError
 from mltune.kernel.families import FAMILIES
-from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Precision, gemm, gemm_problem, parse_problem_type
 from mltune.space import Config
 from tests.golden_file import golden
@@ -34,13 +33,6 @@ def test_a_kernel_carries_its_geometry() -> None:
     assert kernel.macro_tile == (256, 128)
     launch = kernel.launch(gemm_problem(kernel.contraction, 257, 128, 7))
     assert launch.grids[0].global_size == (512, 1, 1)
-
-
-def test_a_name_tells_the_config() -> None:
-    kernel = WGMMA.generate(gemm(Precision.HALF), _config())
-
-    assert "_MT256x128x64_" in kernel.name
-    assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import pytest
 
 from mltune.errors import UsageError
 from mltune.kernel.families import FAMILIES
-from mltune.kernel.name import parse_kernel_name
 from mltune.problem import Contraction, Precision, Problem, gemm, gemm_problem
 from mltune.space import Config
 from tests.golden_file import golden
@@ -77,13 +76,6 @@ def test_no_pass_follows_where_work_groups_count_themselves() -> None:
     entries = [each.entry.removeprefix(kernel.name) for each in kernel.passes]
     assert entries == ["_pack_a", "_pack_b", ""]
     assert kernel.source.count("volatile __global uint *counters)") == 3
-
-
-def test_a_name_tells_the_config() -> None:
-    kernel = WGMMA.generate(gemm(Precision.SINGLE), _config())
-
-    assert "_MT128x128x32_" in kernel.name
-    assert parse_kernel_name(kernel.name) == (kernel.contraction, kernel.config)
 
 
 @pytest.mark.parametrize("columns", [64, 96, 128, 192])
