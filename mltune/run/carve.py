@@ -236,10 +236,10 @@ def _record(payload: bytes) -> list[Any]:
         types.append(kind)
         if len(types) > len(_NAMES):
             raise ValueError("no measurement")
-    return [value for value, _ in _values(payload, header, types)]
+    return [*_values(payload, header, types)]
 
 
-def _values(payload: bytes, at: int, types: list[int]) -> Iterator[tuple[Any, int]]:
+def _values(payload: bytes, at: int, types: list[int]) -> Iterator[Any]:
     whole = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
     for kind in types:
         if kind >= 12:
@@ -247,17 +247,17 @@ def _values(payload: bytes, at: int, types: list[int]) -> Iterator[tuple[Any, in
             raw = payload[at : at + size]
             if len(raw) < size:
                 raise ValueError("cut short")
-            yield raw.decode() if kind % 2 else raw, at
+            yield raw.decode() if kind % 2 else raw
         elif kind == 7:
             size = 8
-            yield struct.unpack(">d", payload[at : at + 8])[0], at
+            yield struct.unpack(">d", payload[at : at + 8])[0]
         elif kind in whole:
             size = whole[kind]
             value = int.from_bytes(payload[at : at + size], "big", signed=True)
-            yield None if kind == 0 else value, at
+            yield None if kind == 0 else value
         elif kind in (8, 9):
             size = 0
-            yield kind - 8, at
+            yield kind - 8
         else:
             raise ValueError("no type")
         at += size
