@@ -173,14 +173,6 @@ class SharedTrials:
             self._held.add(taken[0])
         return taken
 
-    def add(self, measurement: Measurement) -> Measurement:
-        """Commit a measurement of a trial.
-
-        Raises:
-            LeaseLostError: when the trial or the device is no longer held.
-        """
-        return self.add_all([measurement])[0]
-
     def add_all(self, measurements: Sequence[Measurement]) -> list[Measurement]:
         """Commit measurements of one trial, all or none.
 
@@ -189,14 +181,6 @@ class SharedTrials:
         """
         (trial,) = {measurement.trial for measurement in measurements}
         return self._add(measurements, self._resource(trial))
-
-    def add_final(self, measurement: Measurement) -> Measurement:
-        """Commit a measurement of a leader.
-
-        Raises:
-            LeaseLostError: when the leaders or the device are no longer held.
-        """
-        return self.add_finals([measurement])[0]
 
     def add_finals(self, measurements: Sequence[Measurement]) -> list[Measurement]:
         """Commit measurements of leaders, all or none.

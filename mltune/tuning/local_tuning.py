@@ -148,7 +148,7 @@ class LocalTuning:
 
     def _recorder(self) -> Recorder:
         store = self._run.database
-        return recorder_for(self._runner.device, store.add, store.add_all)
+        return recorder_for(self._runner.device, store.add_all)
 
     def _rows(self) -> list[Measurement]:
         return from_records(self._run.info, self._run.store.measurements())

@@ -75,19 +75,19 @@ def from_records(info: RunInfo, rows: Iterable[Measurement]) -> list[Measurement
 
 def recorder_for(
     device: DeviceInfo,
-    keep: Callable[[Measurement], Measurement],
-    keep_all: Callable[[Sequence[Measurement]], object],
+    commit: Callable[[Sequence[Measurement]], Sequence[Measurement]],
     linger_seconds: float = 0.0,
 ) -> Recorder:
     """Return a recorder that does not disturb the device.
 
     Args:
         device: the device that measures.
-        keep: stores one measurement, and returns it as stored.
-        keep_all: stores measurements of one trial, all or none.
+        commit: stores measurements of one trial, all or none, and returns them as stored.
         linger_seconds: as in `WriteBehind`.
     """
-    return WriteBehind(keep_all, linger_seconds) if is_apart(device) else AtOnce(keep)
+    if is_apart(device):
+        return WriteBehind(commit, linger_seconds)
+    return AtOnce(lambda measurement: commit([measurement])[0])
 
 
 class AtOnce:

@@ -61,7 +61,7 @@ class SharedTuning:
         self._shared = shared
         self._runner = runner
         self._show = show
-        recorder = recorder_for(runner.device, shared.add, shared.add_all, _LINGER_SECONDS)
+        recorder = recorder_for(runner.device, shared.add_all, _LINGER_SECONDS)
         session = MeasurementSession(runner, info.objective)
         self._queue = SharedQueue(
             study,
@@ -121,8 +121,7 @@ class SharedTuning:
     def _measure_leaders(self, end: float) -> None:
         rows = from_records(self._info, self._store.measurements())
         session = MeasurementSession(self._runner, self._info.objective, rows)
-        shared = self._shared
-        with recorder_for(self._runner.device, shared.add_final, shared.add_finals) as recorder:
+        with recorder_for(self._runner.device, self._shared.add_finals) as recorder:
             FinalRounds.measure(self._info, rows, session, recorder.add, self._show, end)
             recorder.flush()
         self._queue.conclude()

@@ -98,10 +98,10 @@ def test_a_trial_is_taken_up_when_its_lease_has_run_out(shared: NewBoard, make: 
     assert other.take_up() == (0, config(7))
     assert other.take_up() is None
     with pytest.raises(LeaseLostError):
-        slow.add(make(trial=0))
+        slow.add_all([make(trial=0)])
     slow.finish(0, {0: -1.0}, Status.OK)
     assert other.counts().finished == 0
-    assert other.add(make(trial=0)).id
+    assert other.add_all([make(trial=0)])[0].id
 
 
 def test_a_claim_whose_answer_was_lost_is_taken_up(shared: NewBoard) -> None:
@@ -117,10 +117,10 @@ def test_nothing_is_added_without_the_device(shared: NewBoard, make: Make) -> No
 
     assert one.take_device() == "other"
     with pytest.raises(LeaseLostError):
-        one.add(make(trial=0))
+        one.add_all([make(trial=0)])
     other.give_back()
     assert one.take_device() is None
-    assert one.add(make(trial=0)).id
+    assert one.add_all([make(trial=0)])[0].id
 
 
 def test_measurements_of_a_trial_are_added_together_or_not_at_all(
@@ -142,8 +142,8 @@ def test_one_process_measures_the_leaders(shared: NewBoard, make: Make) -> None:
     assert one.take_leaders()
     assert not other.take_leaders()
     with pytest.raises(LeaseLostError):
-        other.add_final(make(phase=Phase.FINAL))
-    assert one.add_final(make(phase=Phase.FINAL)).id
+        other.add_finals([make(phase=Phase.FINAL)])
+    assert one.add_finals([make(phase=Phase.FINAL)])[0].id
     other.conclude()
     assert not other.counts().concluded
     one.conclude()
