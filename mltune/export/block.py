@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from mltune.export.expression import Dialect
 from mltune.selector import Leaf, Split, Tree, depth, ends, nodes
 from mltune.selector.rest import any_rest, rest_expression, rest_tile
-from mltune.selector.tiling import CAP, CAPPED, PARTS, WANTED, Tiling, tiling
+from mltune.selector.tiling import CAPPED, PARTS, WANTED, Tiling, tiling
 from mltune.space.expression import Name, Node, Number, Operation, names, product
 
 _M, _N, _K = Name("m"), Name("n"), Name("k")
@@ -151,19 +150,6 @@ def features_of(tree: Tree) -> frozenset[str]:
     """Return the names in a tree's conditions: features, sizes, and the sizes of `CAPPED`."""
     asked = {node.feature for node, _ in nodes(tree) if isinstance(node, Split)}
     return frozenset[str]().union(*(names(_value(feature)) for feature in asked))
-
-
-def feature_texts(tree: Tree, dialect: Dialect, capped: str) -> dict[str, str]:
-    """Return the names in a tree's conditions, except the sizes, with their expressions.
-
-    Args:
-        tree: the rule.
-        dialect: of the language.
-        capped: writes the smaller one of a size and a number.
-    """
-    texts = {name: dialect.text(value) for name, value in FEATURE_VALUES.items()}
-    texts |= {name: capped.format(size, CAP) for name, size in CAPPED.items()}
-    return {name: text for name, text in texts.items() if name in features_of(tree)}
 
 
 def with_sizes(features: frozenset[str]) -> frozenset[str]:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from mltune.errors import UnsupportedError
-from mltune.export.block import block_of, compared, feature_texts, nested, returned
+from mltune.export.block import FEATURE_VALUES, block_of, compared, features_of, nested, returned
 from mltune.export.expression import EXTENT_NAMES, Dialect, layout_names
 from mltune.export.files import write_files
 from mltune.export.formulas import plan
@@ -20,8 +20,9 @@ from mltune.kernel.abi import arguments
 from mltune.kernel.build_options import exported_options
 from mltune.kernel.two_step_build import needs_two_steps
 from mltune.problem import Precision
-from mltune.selector import MOST_EXTENT, Selector, padding, work_limit
+from mltune.selector import MOST_EXTENT, Selector, Tree, padding, work_limit
 from mltune.selector.rival import MOST_TIME, PARTS, SHIFT
+from mltune.selector.tiling import CAP, CAPPED
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _ELEMENTS = {
@@ -112,9 +113,16 @@ def _values(library: Library) -> dict[str, object]:
         "shift": SHIFT,
         "most_time": MOST_TIME,
         "parts": PARTS,
-        "features": feature_texts(selector.tree, SATURATING, "{0}.min({1})"),
+        "features": _features(selector.tree),
         "guards": [*guards, last.replace("return ", "").replace(";", "", 1)],
     }
+
+
+def _features(tree: Tree) -> dict[str, str]:
+    """Return the names in a tree's conditions, except the sizes, with their expressions."""
+    texts = {name: SATURATING.text(value) for name, value in FEATURE_VALUES.items()}
+    texts |= {name: f"{size}.min({CAP})" for name, size in CAPPED.items()}
+    return {name: text for name, text in texts.items() if name in features_of(tree)}
 
 
 def literal(text: str) -> str:
