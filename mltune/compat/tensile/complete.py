@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from mltune.compat.tensile.protocol import Choice, Group
+from mltune.kernel.arithmetic import largest_width
 from mltune.kernel.parameters.shared import AUTOMATIC
 from mltune.kernel.parameters.tiled import TILED
 from mltune.space.config import Config, Value
@@ -52,10 +53,10 @@ def complete(settings: Mapping[str, Value]) -> Config:
         values["depth_u"] = _number(values, "loop_unroll") * split if is_given else DEFAULT_DEPTH_U
     slice_terms = max(1, _number(values, "depth_u") // max(1, split))
     if values["loop_unroll"] == AUTOMATIC:
-        values["loop_unroll"] = _largest_power(LONGEST_UNROLL, slice_terms)
+        values["loop_unroll"] = largest_width(LONGEST_UNROLL, slice_terms)
     if values["vector_width"] == AUTOMATIC:
         tile = (_number(values, "thread_tile_0"), _number(values, "thread_tile_1"))
-        values["vector_width"] = min(_largest_power(WIDEST_VECTOR, extent) for extent in tile)
+        values["vector_width"] = min(largest_width(WIDEST_VECTOR, extent) for extent in tile)
     if values["prefetch_local_read"] == AUTOMATIC:
         values["prefetch_local_read"] = int(_number(values, "loop_unroll") % 2 == 0)
     if values.get("local_pad_b") == AUTOMATIC:
@@ -126,11 +127,3 @@ def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
 def _number(values: Mapping[str, Value], name: str, default: int = 1) -> int:
     value = values.get(name, default)
     return value if isinstance(value, int) else default
-
-
-def _largest_power(limit: int, extent: int) -> int:
-    """Return the largest power of two up to `limit` that divides `extent`."""
-    width = limit
-    while extent % width:
-        width //= 2
-    return width
