@@ -33,7 +33,7 @@ _MOST_ALONE = 8  # uncounted launches before checked ones
 _HOST_SECONDS = 1e-5  # of a launch, until it is known
 _MARGIN, _LEAST_HOLD, _MOST_HOLD = 1.3, 5e-5, 20e-3
 _TRIES = 4
-_WARMUP_SECONDS, _MOST_WARMUP_SECONDS = 0.002, 0.01
+_WARMUP_SECONDS, _MOST_WARMUPS, _MOST_WARMUP_SECONDS = 0.002, 1000, 0.01
 _STEADY = 0.03  # the share by which a kernel that is not warm yet becomes faster
 _SHORT_SECONDS = 5e-5
 _CALIBRATIONS, _MOST_EVENT_SECONDS = 3, 5e-6
@@ -67,6 +67,7 @@ class Sequences:
         launch: Callable[[], Timed],
         launch_checked: Callable[[], Timed] | None,
         pace: float,
+        hopeless: float = math.inf,
     ) -> None:
         """Warm up, and measure the pace.
 
@@ -76,18 +77,21 @@ class Sequences:
             launch_checked: starts it on memory that shows whether it does its work; None if no
                 launch is checked.
             pace: seconds of a launch, about.
+            hopeless: seconds of a launch above which the kernel need not be warm, unless the
+                device is cool.
         """
         self._clock, self._launch, self._launch_checked = clock, launch, launch_checked
         self._host = _HOST_SECONDS  # of a launch
         self.pace = pace
-        total, least = 0.0, 0.0
-        if clock.is_cool or pace > _SHORT_SECONDS:
-            least = _WARMUP_SECONDS
+        is_hopeless = pace > hopeless and not clock.is_cool
+        if not is_hopeless and (clock.is_cool or pace > _SHORT_SECONDS):
+            clock.follow(min(math.ceil(_WARMUP_SECONDS / pace), _MOST_WARMUPS)).wait()
+        total = 0.0
         while total < _MOST_WARMUP_SECONDS:
             self.batch = _batch(self.pace)
             first, self.pace = self.take(2)
             total += self.batch * abs(first + self.pace)
-            if total >= least and self.pace >= (1 - _STEADY) * first:
+            if is_hopeless or self.pace >= (1 - _STEADY) * first:
                 break
         self.batch = _batch(self.pace)
 

@@ -40,6 +40,9 @@ RACING_SAMPLES = 3
 _FAR_SLOWER = 2.0
 """A long kernel has lost the race if its first two launches take so many times the limit."""
 
+_HOPELESS = 1.5
+"""A short one whose second launch takes so many times the limit is hardly warmed up."""
+
 _WARMUP_LAUNCHES = 20
 _WARMUP_SECONDS = 0.002
 _MOST_WARMUP_SECONDS = 0.01
@@ -121,7 +124,8 @@ def sample(
         if is_warm and min(checked_seconds, first) > _FAR_SLOWER * plan.give_up_above:
             return (first,)
     if sequences is not None and not plan.cold and first < LONG_SECONDS:
-        sampler = Sequences(sequences, launch, launch_checked, first)
+        limit = math.inf if plan.give_up_above is None else plan.give_up_above
+        sampler = Sequences(sequences, launch, launch_checked, first, _HOPELESS * limit)
     else:
         alone.warm_up(plan.samples, seconds_left, short_seconds)
 

@@ -118,7 +118,8 @@ def test_a_device_that_was_idle_is_warmed_up_for_longer() -> None:
         sample(gpu.launch, PLAN, sequences=clock)
         return gpu.launches
 
-    assert launches(True) * 8e-6 > 0.002 + launches(False) * 8e-6 * 0.5
+    alone = 8e-6 + FakeGpu.alone_seconds
+    assert (launches(True) - launches(False)) * alone >= 0.002
 
 
 def test_samples_are_taken_again_if_the_host_was_slower_than_the_hold(
@@ -162,6 +163,20 @@ def test_a_clear_loser_gets_few_samples() -> None:
 
     assert len(seconds) == 3
     assert not gpu.checked
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_cool", "warm_up"), [(6e-5, False, [25]), (5e-5, False, []), (5e-5, True, [25])]
+)
+def test_a_kernel_without_hope_is_hardly_warmed_up_unless_the_clock_may_be_low(
+    limit: float, is_cool: bool, warm_up: list[int]
+) -> None:
+    gpu = FakeGpu(lambda _: 8e-5)
+    clock = SequenceClock(gpu.follow, gpu.hold, is_cool=is_cool, event_seconds=gpu.event_seconds)
+
+    sample(gpu.launch, SamplingPlan(samples=7, give_up_above=limit), sequences=clock)
+
+    assert gpu.batches == [*warm_up, 1, 1, 1, 1, 1]
 
 
 def test_sequences_begin_at_the_end_of_one_launch(monkeypatch: pytest.MonkeyPatch) -> None:
