@@ -110,7 +110,7 @@ def parse_kernel_name(name: str) -> tuple[Contraction, Config]:
     values: dict[str, Value] = {}
     for word in _WORD_END.split("MT" + tail):
         pair = re.fullmatch(rf"([A-Z]+)({_DIGITS})x({_DIGITS})(?:x({_DIGITS}))?", word)
-        single = re.fullmatch(rf"([A-Z]+)({_DIGITS}|[a-z_]+)", word)
+        single = re.fullmatch(rf"([A-Z]+)({_DIGITS}|[a-z][a-z0-9_]*)", word)
         if pair is not None and pair[1] == "MT":
             values[_DEPTH] = int(pair[4] or 0)
         elif pair is not None and pair[1] in _STEMS:
