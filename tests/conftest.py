@@ -177,7 +177,7 @@ def device_spec() -> str:
 
 @pytest.fixture(scope="session")
 def queue(device_spec: str) -> Any:
-    """A queue on it."""
+    """A queue on the tests' device."""
     import pyopencl as cl
 
     from mltune.device.opencl.listing import driver_device
