@@ -78,7 +78,7 @@ class MadeUp:
     def __init__(self, *_: Any) -> None:
         self.sizes = 0
 
-    def learn(self, seconds: Array) -> MadeUp:
+    def learn(self, seconds: Array, *, is_quick: bool = False) -> MadeUp:
         self.learned.append(seconds)
         learned = MadeUp()
         learned.sizes = int(np.isfinite(seconds[:, 1]).sum())
