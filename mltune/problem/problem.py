@@ -258,6 +258,8 @@ def gemm_problem(
             f"problem: {problem_type_name(contraction)} takes MxNxK, got {m}x{n}x{k}x{batch} "
             f"(with a batch: {problem_type_name(_batched(contraction))})"
         )
+    if min(m, n, k, batch) < 1:  # in the caller's order, which is not that of the indices
+        raise UsageError(f"problem: sizes must be at least 1, got {m}x{n}x{k}x{batch}")
     sizes = {contraction.free_indices_a[0]: m, contraction.free_indices_b[0]: n}
     sizes |= dict.fromkeys(contraction.summation_indices, k)
     sizes |= dict.fromkeys(contraction.batch_indices, batch)

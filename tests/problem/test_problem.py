@@ -138,6 +138,11 @@ def test_what_does_not_fit_is_refused(arguments: dict[str, Any], message: str) -
         Problem(**{"contraction": SGEMM, "sizes": (4, 5, 6), **arguments})
 
 
+def test_a_gemm_without_elements_is_refused_by_its_m_n_k_and_batch() -> None:
+    with pytest.raises(UsageError, match="sizes must be at least 1, got 0x5x6x7"):
+        gemm_problem(parse_problem_type("sgemm_nn_row_batched"), 0, 5, 6, batch=7)
+
+
 def test_a_contraction_says_in_which_order_it_takes_extents() -> None:
     contraction = parse_problem_type("s:abc,cd->abd")
     taken = "problem: Cijk_Aljk_Bil_SB, kjl,li->kji, takes ixjxkxl, got 3x4x5"
