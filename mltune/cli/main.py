@@ -113,7 +113,7 @@ def _run(arguments: list[str]) -> int:
     except OSError as error:
         _drop_output()
         _complain(_os_error_line(error))
-        return 1
+        return 2 if error.errno == errno.ENAMETOOLONG else 1  # no file exists there
 
 
 def _check_text(word: str) -> None:

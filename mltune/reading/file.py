@@ -41,6 +41,7 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
             _check_regular(path, state.st_mode)
             data = file.read() if state.st_size <= most else b""
     except OSError as error:
+        check_regular(path)  # a socket cannot be opened
         raise file_error(path, "read", error) from error
     except ValueError as error:  # a path that no system can have
         raise UsageError(f"{path}: cannot read (no file can have this name)") from error

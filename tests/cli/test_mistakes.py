@@ -182,6 +182,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     # Spaces.
     ("search --sampler annealing", 2, "unknown sampler 'annealing' (known: "),
     ("search --space {wrong}/nothing.yaml", 2, "nothing.yaml: cannot read (No such file"),
+    (f"search --space {'n' * 300}.yaml", 2, "nnn.yaml: File name too long"),
     ("search --space {wrong}/empty", 2, "empty: cannot read (Is a directory"),
     ("search --space {wrong}/space-not-yaml.yaml", 2, "space-not-yaml.yaml:2: not YAML"),
     ("search --space {wrong}/space-bytes.yaml", 2, "space-bytes.yaml"),

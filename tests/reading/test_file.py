@@ -73,7 +73,7 @@ def test_what_has_no_file_is_one_line(tmp_path: Path) -> None:
         (tmp_path / "none", "cannot read (No such file or directory)"),
         (tmp_path / "loop", "cannot read (Too many levels of symbolic links)"),
         (tmp_path / ("a" * 300), "cannot read (File name too long)"),
-        (tmp_path / "socket", "cannot read (No such device or address)"),
+        (tmp_path / "socket", "is a socket, not a file"),
         (tmp_path / "a\0b", "cannot read (no file can have this name)"),
     ):
         with pytest.raises(UsageError) as caught:
