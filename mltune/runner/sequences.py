@@ -84,14 +84,19 @@ class Sequences:
         self._host = _HOST_SECONDS  # of a launch
         self.pace = pace
         is_hopeless = pace > hopeless and not clock.is_cool
+        total, least, warmups = 0.0, 0.0, 0
         if not is_hopeless and (clock.is_cool or pace > _SHORT_SECONDS):
-            clock.follow(min(math.ceil(_WARMUP_SECONDS / pace), _MOST_WARMUPS)).wait()
-        total = 0.0
+            least = _WARMUP_SECONDS
+            warmups = min(math.ceil(least / pace), _MOST_WARMUPS)
+            clock.follow(warmups).wait()
         while total < _MOST_WARMUP_SECONDS:
             self.batch = _batch(self.pace)
             first, self.pace = self.take(2)
             total += self.batch * abs(first + self.pace)
-            if is_hopeless or self.pace >= (1 - _STEADY) * first:
+            is_warm = self.pace >= (1 - _STEADY) * first
+            self.pace = min(first, self.pace)  # a disturbed one makes later sequences too short
+            # The launches were too few if the given pace was that of a slow launch.
+            if is_hopeless or (is_warm and total + warmups * self.pace >= least):
                 break
         self.batch = _batch(self.pace)
 

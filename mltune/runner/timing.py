@@ -9,9 +9,9 @@ is not known well enough, up to a limit.
 Where a device prefers it, short kernels are timed in sequences (see `sequences`). Elsewhere, one
 that is short compared with the clock's resolution is launched several times for each sample, which
 is the mean of their times: so the clock's steps average out. A kernel clearly slower
-than one that is known already gets few samples (racing). One whose first two launches take far
-longer gets none besides the second of them. A kernel too slow for all its samples within the time
-limit is not timed with fewer ones.
+than one that is known already gets few samples (racing). A long one whose first two launches both
+take far longer gets one sample, the second launch. A kernel too slow for all its samples within
+the time limit is not timed with fewer ones.
 
 Some random launches are checked: two that follow each other, for kernels that compute only every
 second time, and the last one, for those that stop. If launches are long these are samples like the
@@ -101,7 +101,8 @@ def sample(
     Args:
         launch: starts the kernel.
         plan: the number of samples.
-        checked_seconds: of the launch whose result was just checked; 0 if there was none.
+        checked_seconds: of the launch whose result was just checked; 0 if there was none, or if
+            the device's clock may have been low.
         seconds_left: the time limit.
         least_seconds: a shorter time than this is beyond the device.
         tick_seconds: resolution of the device's clock.
@@ -119,10 +120,9 @@ def sample(
     )
     sampler: _Sampler = alone
     first = alone.first(plan.samples, seconds_left)
-    if plan.give_up_above is not None and first >= LONG_SECONDS:
-        is_warm = sequences is None or not sequences.is_cool
-        if is_warm and min(checked_seconds, first) > _FAR_SLOWER * plan.give_up_above:
-            return (first,)
+    far_slower = math.inf if plan.give_up_above is None else _FAR_SLOWER * plan.give_up_above
+    if min(checked_seconds, first) > max(far_slower, LONG_SECONDS):
+        return (first,)
     if sequences is not None and not plan.cold and first < LONG_SECONDS:
         limit = math.inf if plan.give_up_above is None else plan.give_up_above
         sampler = Sequences(sequences, launch, launch_checked, first, _HOPELESS * limit)

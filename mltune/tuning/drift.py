@@ -61,7 +61,7 @@ class DriftCorrection:
     def is_undisturbed(self, measurement: Measurement) -> bool:
         """Whether neither the reference kernel nor the samples show a disturbance.
 
-        The three samples of a lost race are too few to show one.
+        The few samples of a lost race cannot show one.
         """
         return _is_sharp(measurement) and self.slowdown(measurement) == 1
 

@@ -65,6 +65,40 @@ def test_a_kernels_first_measurement_and_the_leaders_rounds_are_always_watched(
     assert found == watched
 
 
+@pytest.mark.parametrize(("kind", "counted"), [("cpu", [True, True]), ("gpu", [False, True])])
+def test_the_checked_launch_of_a_gpu_whose_clock_may_be_low_does_not_decide_a_race(
+    device_spec: str,
+    naive_kernel: Callable[..., Kernel],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    counted: list[bool],
+) -> None:
+    device = open_device(device_spec)
+    bench = Bench(device, lambda stage: None, 1 << 28)
+    monkeypatch.setattr(device, "_info", replace(device.info, kind=kind))
+    monkeypatch.setattr(type(device), "prefers_sequences", False)  # its events may be of no use
+    monkeypatch.setattr(bench_module, "_COOLING_SECONDS", 1e6)
+    found: list[bool] = []
+
+    def sample(*_: object, checked_seconds: float, **__: object) -> tuple[float, ...]:
+        found.append(checked_seconds > 0)
+        return (1.0,)
+
+    monkeypatch.setattr(bench_module, "sample", sample)
+    request = Request(
+        problem=gemm_problem(gemm(Precision.SINGLE), 40, 36, 24),
+        kernel=naive_kernel(),
+        plan=SamplingPlan(samples=3),
+        seed=3,
+        run_seconds=30,
+    )
+
+    for _ in range(2):
+        assert bench.measure(request).status is Status.OK
+
+    assert found == counted
+
+
 @pytest.mark.parametrize("reason", ["", "Unable to allocate 8 GiB"])
 def test_a_problem_that_the_host_has_no_room_for_is_an_answer(
     device_spec: str, naive_kernel: Callable[..., Kernel], reason: str

@@ -111,6 +111,14 @@ def test_the_first_sequences_of_a_kernel_do_not_count_until_they_are_steady() ->
     assert sample(gpu.launch, PLAN, sequences=gpu.clock()) == pytest.approx((5.125e-6,) * 7, 1e-3)
 
 
+def test_a_disturbance_at_the_end_of_the_warm_up_does_not_shorten_later_sequences() -> None:
+    gpu = FakeGpu(lambda number: 1e-4 if number == 12 else 8e-6)
+
+    sample(gpu.launch, PLAN, sequences=gpu.clock())
+
+    assert gpu.batches[-7:] == [10] * 7
+
+
 def test_a_device_that_was_idle_is_warmed_up_for_longer() -> None:
     def launches(is_cool: bool) -> int:
         gpu = FakeGpu(lambda _: 8e-6)
@@ -120,6 +128,14 @@ def test_a_device_that_was_idle_is_warmed_up_for_longer() -> None:
 
     alone = 8e-6 + FakeGpu.alone_seconds
     assert (launches(True) - launches(False)) * alone >= 0.002
+
+
+def test_a_slow_first_launch_does_not_shorten_the_warm_up_of_an_idle_device() -> None:
+    gpu = FakeGpu(lambda number: 9e-4 if number == 0 else 8e-6)
+
+    sample(gpu.launch, PLAN, sequences=SequenceClock(gpu.follow, gpu.hold, is_cool=True))
+
+    assert sum(gpu.batches[:-7]) * (8e-6 + gpu.event_seconds / 10) >= 0.002
 
 
 def test_samples_are_taken_again_if_the_host_was_slower_than_the_hold(

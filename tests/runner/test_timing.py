@@ -2,7 +2,6 @@ from collections.abc import Callable
 
 import pytest
 
-from mltune.runner.sequences import SequenceClock
 from mltune.runner.timing import (
     ClockError,
     SamplingPlan,
@@ -99,14 +98,14 @@ def test_a_far_slower_kernel_is_launched_once_more_and_a_disturbed_one_gets_its_
     assert len(sample(FakeDevice(lambda _: 3.0).launch, plan(), checked_seconds=3.0)) == 7
 
 
-def test_a_short_kernel_and_one_with_a_low_clock_are_not_judged_by_two_launches() -> None:
-    device = FakeDevice(lambda _: 3e-4)
-    cool = SequenceClock(lambda count: device.launch(), lambda seconds: device.launch())
+@pytest.mark.parametrize(("seconds", "checked_seconds"), [(3e-4, 3e-4), (3e-3, 0.0)])
+def test_a_short_kernel_and_one_that_was_not_checked_are_not_judged_by_two_launches(
+    seconds: float, checked_seconds: float
+) -> None:
+    device = FakeDevice(lambda _: seconds)
+    limit = plan(give_up_above=seconds / 10)
 
-    for seconds in (3e-4, 3e-3):
-        device = FakeDevice(lambda _, each=seconds: each)  # type: ignore[misc]
-        limit = plan(give_up_above=seconds / 10)
-        assert len(sample(device.launch, limit, checked_seconds=seconds, sequences=cool)) == 3
+    assert len(sample(device.launch, limit, checked_seconds=checked_seconds)) == 3
 
 
 def test_a_noisy_median_is_worth_more_samples_while_there_is_time() -> None:
