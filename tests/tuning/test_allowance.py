@@ -99,22 +99,29 @@ def test_disturbed_measurements_take_time_of_the_search_until_the_leaders_are_ti
     assert allowance.begun == (OTHERS[0],)
 
 
-def test_with_an_end_further_sizes_have_all_the_time_until_then(make: Make) -> None:
-    allowance = Allowance(SEARCHED, OTHERS, 0.25, history(make), time.monotonic() + 100)
+def test_with_an_end_further_sizes_have_all_the_time_until_then(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.monotonic()
+    allowance = Allowance(SEARCHED, OTHERS, 0.25, history(make), now + 100)
 
     assert 90 < allowance.left <= allowance.total <= 100
+    assert allowance.next() == OTHERS[0]
+    monkeypatch.setattr("mltune.tuning.allowance.time.monotonic", lambda: now + 101)
+    assert allowance.left == 0
+    assert allowance.next() is None
+
+
+def test_the_time_of_further_trials_gives_more_time_to_the_leaders(make: Make) -> None:
+    rows = [*history(make), make(31, 8, 1.0, timestamp=at(32 + 6))]
+
+    assert Allowance(SEARCHED, OTHERS, 0.25, rows).total == pytest.approx(12)
 
 
 def test_time_between_two_sessions_is_nobodys(make: Make) -> None:
     rows = [make(0, 8, 1.0, timestamp=at(second)) for second in (0, 10, 100_000)]
 
     assert Allowance(SEARCHED, OTHERS, 0.5, rows).total == pytest.approx(70)
-
-
-def test_no_size_begins_after_the_end(make: Make) -> None:
-    allowance = Allowance(SEARCHED, OTHERS, 0.25, history(make), time.monotonic() - 1)
-
-    assert allowance.next() is None
 
 
 def test_without_times_there_is_no_allowance(make: Make) -> None:
@@ -126,10 +133,13 @@ def test_without_times_there_is_no_allowance(make: Make) -> None:
 def test_a_larger_size_is_expected_to_take_longer(make: Make) -> None:
     rows = history(make)
     rows += [make(0, m, 1.0, Phase.FINAL, timestamp=at(32 + m / 16)) for m in (24, 32)]
-    slow = Allowance(SEARCHED, (OTHERS[0], OTHERS[2], build_problem(400)), 0.25, rows)
+    large = build_problem(180), build_problem(200)
+    slow = Allowance(SEARCHED, (OTHERS[0], OTHERS[2], *large), 0.25, rows)
 
     assert slow.next() is None
-    assert Allowance(SEARCHED, (*OTHERS[:1], *OTHERS[2:]), 0.25, rows).next() == OTHERS[3]
+    others = Allowance(SEARCHED, (*OTHERS[:1], *OTHERS[2:]), 0.25, rows)
+    assert others.next() == OTHERS[3]
+    assert others.next(large) is None
 
 
 def rounds(info: RunInfo, rows: list[Measurement], runner: TickingRunner) -> FinalRounds:
