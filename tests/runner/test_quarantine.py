@@ -30,7 +30,7 @@ def test_one_death_is_bad_luck_and_two_are_the_kernels_doing(
     crash = Outcome(status=Status.CRASHED, message="the worker was killed by SIGSEGV")
     kernel, other = naive_kernel(), naive_kernel(group=(4, 4))
 
-    quarantine.note_death(kernel, PROBLEM, crash)
+    quarantine.note_death(kernel, PROBLEM, Outcome(status=Status.CRASHED, message="exit code 1"))
     assert quarantine.verdict(kernel, LARGER) is None
     quarantine.note_death(kernel, PROBLEM, crash)
     verdict = quarantine.verdict(kernel, LARGER)
