@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,11 +47,21 @@ def test_when_the_suites_are_used_up_one_extent_is_another_sizes() -> None:
         assert {(m, n, 0), (m, 0, k), (0, n, k)} & pairs
 
 
+def largest(sizes: Sequence[Size]) -> float:
+    return max(problem_of_size(SGEMM, size.extents).flops for size in sizes)
+
+
 def test_on_a_processor_they_are_smaller() -> None:
     found = default_cross_sizes(SGEMM, parse_sizes("cpu"), CPU)
 
     assert len(found) > 400
-    assert max(problem_of_size(SGEMM, size.extents).flops for size in found) < 2e9
+    assert largest(found) < 2e9
+
+
+def test_on_a_gpu_their_operands_may_exceed_its_cache_several_times() -> None:
+    found = default_cross_sizes(SGEMM, parse_sizes("gpu"), GPU)
+
+    assert 6 < largest(found) / largest(parse_sizes("spread")) <= 10
 
 
 def test_what_a_device_has_no_room_for_is_left_out() -> None:
@@ -150,4 +161,5 @@ def test_unseen_sizes_are_those_of_models_that_were_not_timed_in_an_order_by_cha
     other = unseen_sizes(SGEMM, seen, GPU, 1)
     assert other != found
     assert sorted(size.extents for size in other) == sorted(extents)
-    assert not unseen_sizes(parse_problem_type("sgemm_nn_batched"), (), GPU, 0)
+    for other_type in ("sgemm_nn_batched", "s:abk,kc->abc"):
+        assert not unseen_sizes(parse_problem_type(other_type), (), GPU, 0)
