@@ -122,6 +122,8 @@ def test_where_nothing_was_chosen_before_the_middle_comes_first() -> None:
     assert order[:2] == (3, 0)
     assert sorted(order) == [0, 1, 2, 3, 4]
     assert spread_order([]) == ()
+    # After the last of them, what is far away: by 7, 4, 4, 2, 0.
+    assert spread_order(points, [(8, 8, 8)])[0] == 0
 
 
 @pytest.mark.parametrize(
