@@ -193,8 +193,6 @@ class Contraction:
 
     def in_blas(self) -> Contraction:
         """Return the same contraction without epilogue and compute type."""
-        if not self.beyond_blas:
-            return self
         return replace(self, epilogue=NO_EPILOGUE, compute=ComputeType.FULL)
 
     def _check_epilogue(self) -> None:
