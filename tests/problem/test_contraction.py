@@ -242,6 +242,9 @@ def test_conjugating_a_real_precision_is_refused() -> None:
         ("s:mk->mk", "einsum: expected something like 'mk,kn->mn', got 'mk->mk'"),
         ("s:mk,kn->mm", "einsum 'mk,kn->mm': m stands twice in mm"),
         ("s:mkk,kn->mn", "einsum 'mkk,kn->mn': k stands twice in mkk"),
+        ("s:mk,kn->mnx", "einsum 'mk,kn->mnx': x of the result is in no operand"),
+        ("s:mk,n->mn", "einsum 'mk,n->mn': k is not in the result, so it must be in both"),
+        ("s:m,kn->mn", "einsum 'm,kn->mn': k is not in the result, so it must be in both"),
         ("Cij_Aik_Bkj_QB", "contraction: 'Cij_Aik_Bkj_QB' is no name such as Cij_Aik_Bkj_SB"),
         ("Cij_Aik_Bkj_SB_BIASj_RLU", "contraction: 'Cij_Aik_Bkj_SB_BIASj_RLU' is no name"),
         ("Cij_Aik_Bkj_SB_RELU_BIASj", "contraction: 'Cij_Aik_Bkj_SB_RELU_BIASj' is no name"),
@@ -277,7 +280,12 @@ def test_gemm_refuses_unknown_words(words: tuple[str, str, str], message: str) -
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("SGEMM_NT_ROW", "sgemm_nt_row"), ("sgemm", "sgemm_nn"), ("dgemm_cc", "dgemm_tt")],
+    [
+        ("SGEMM_NT_ROW", "sgemm_nt_row"),
+        ("sgemm", "sgemm_nn"),
+        ("dgemm_cc", "dgemm_tt"),
+        ("s:mk, kn -> mn", "sgemm_nn_row"),
+    ],
 )
 def test_a_problem_type_may_have_other_words(text: str, name: str) -> None:
     assert problem_type_name(parse_problem_type(text)) == name
