@@ -138,21 +138,25 @@ def test_a_slow_first_launch_does_not_shorten_the_warm_up_of_an_idle_device() ->
     assert sum(gpu.batches[:-7]) * (8e-6 + gpu.event_seconds / 10) >= 0.002
 
 
+@pytest.mark.parametrize(("host", "held"), [(0.01, 1.3 * 0.01), (1.0, 0.02)])
 def test_samples_are_taken_again_if_the_host_was_slower_than_the_hold(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, host: float, held: float
 ) -> None:
-    moments = chain([0.0, 0.009, 0.01], repeat(1.0))
+    moments = chain([5.0, 5.0, 5.0 + host], repeat(9.0))  # late for the second sequence
     monkeypatch.setattr("mltune.runner.sequences.time.perf_counter", lambda: next(moments))
     gpu = FakeGpu(lambda _: 8e-6)
 
     sample(gpu.launch, PLAN, sequences=gpu.clock())
 
-    # The second time the device is held 1.3 times as long as the host took before.
-    assert gpu.holds[:2] == pytest.approx([1.7e-4, 1.3 * 0.01], rel=1e-2)
+    # The second time the device is held 1.3 times as long as the host took before, or for 20 ms.
+    assert gpu.holds[:2] == pytest.approx([1.7e-4, held], rel=1e-2)
     assert len(gpu.batches) == 2 + 2 + 7
 
 
-def test_checks_are_between_sequences_and_after_the_last_one() -> None:
+def test_checks_are_between_sequences_and_after_the_last_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mltune.runner.sequences.time.perf_counter", lambda: 0.0)
     firsts = set()
     for _ in range(40):
         gpu = FakeGpu(lambda _: 8e-6)
@@ -160,7 +164,7 @@ def test_checks_are_between_sequences_and_after_the_last_one() -> None:
         times = sample(gpu.launch, PLAN, launch_checked=gpu.launch_checked, sequences=gpu.clock())
 
         assert times == pytest.approx((8.2e-6,) * 7, rel=1e-3)
-        first, second, last = gpu.checked[-3:]
+        first, second, last = gpu.checked
         assert second == first + 1
         assert last == gpu.launches - 1
         firsts.add(first)
@@ -193,6 +197,14 @@ def test_a_kernel_without_hope_is_hardly_warmed_up_unless_the_clock_may_be_low(
     sample(gpu.launch, SamplingPlan(samples=7, give_up_above=limit), sequences=clock)
 
     assert gpu.batches == [*warm_up, 1, 1, 1, 1, 1]
+
+
+def test_a_kernel_without_hope_is_not_waited_for_while_it_becomes_faster() -> None:
+    gpu = FakeGpu(lambda number: 8e-5 / 1.1**number)
+
+    sample(gpu.launch, SamplingPlan(samples=7, give_up_above=1e-5), sequences=gpu.clock())
+
+    assert len(gpu.batches) == 2 + 3
 
 
 def test_sequences_begin_at_the_end_of_one_launch(monkeypatch: pytest.MonkeyPatch) -> None:
