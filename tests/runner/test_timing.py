@@ -85,8 +85,10 @@ def test_a_time_faster_than_the_device_is_refused() -> None:
 def test_a_clear_loser_gets_few_samples_and_a_close_one_all() -> None:
     slow, close = FakeDevice(lambda _: 2.0), FakeDevice(lambda _: 1.2)
 
-    assert len(sample(slow.launch, plan(give_up_above=1.3))) == 3
+    assert len(sample(slow.launch, plan(give_up_above=1.3), checked_seconds=2.0)) == 3
     assert len(sample(close.launch, plan(give_up_above=1.3))) == 7
+    once = FakeDevice(lambda number: 2.0 if number == 2 else 1.2)
+    assert len(sample(once.launch, plan(give_up_above=1.3))) == 7
 
 
 def test_a_far_slower_kernel_is_launched_once_more_and_a_disturbed_one_gets_its_samples() -> None:
