@@ -307,7 +307,7 @@ def _is_steady(times: Sequence[float]) -> bool:
 
 def _refuse_impossible(times: Sequence[float], least_seconds: float) -> None:
     for seconds in times:
-        if not (math.isfinite(seconds) and seconds > 0):
+        if seconds <= 0:
             raise ClockError(f"the device's clock gave {seconds} s for a launch")
         if seconds < least_seconds:
             raise ClockError(
