@@ -104,8 +104,7 @@ class LeaderChoice:
         self._visits: dict[Problem, int] = {}
         self._cells: dict[tuple[Problem, Config], list[Measurement]] = {}
         self._learned: dict[int, LearnedTimes | Future[LearnedTimes]] = {}
-        self._asked = 0
-        self._expected: dict[Problem, Expected] = {}
+        self._expected: dict[tuple[Problem, int], Expected] = {}
         if self._thread is not None and self._leaders:
             self._thread.submit(lambda: self._model)
         for row in rows:
@@ -164,16 +163,13 @@ class LeaderChoice:
 
     def _expect(self, problem: Problem, visit: int) -> Expected:
         """Return the predicted times on a size, by the model of a number of sizes."""
-        if self._asked != visit:
-            self._asked = visit
-            self._expected.clear()
-        if problem not in self._expected:
+        if (problem, visit) not in self._expected:
             self._learn(visit)
             learned = self._learned[visit]
             if isinstance(learned, Future):
                 learned = self._learned[visit] = learned.result()
-            self._expected[problem] = learned.expect([self._problems[problem]])
-        return self._expected[problem]
+            self._expected[problem, visit] = learned.expect([self._problems[problem]])
+        return self._expected[problem, visit]
 
     def _learn(self, visit: int) -> None:
         """Fit the model to the measurements of some sizes, in the thread if there is one."""
