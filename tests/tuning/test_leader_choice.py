@@ -133,7 +133,8 @@ def test_all_are_timed_on_eight_sizes_then_those_that_gain_a_five_hundredth(
 ) -> None:
     """Of the third 0.0023; of the fourth 0.0016, as the third was 0.065 faster than expected."""
     far = SIZES[16].m
-    alone = [build_measurement(3, far, 7.0), build_measurement(2, far, Status.TIMEOUT)]
+    alone = [build_measurement(number, far, Status.TIMEOUT) for number in (2, 3)]
+    alone += [build_measurement(3, far, 7.0), build_measurement(1, far, 9.0, Phase.DISTURBED)]
     choice = begin([searched(0, 3.0), *alone], is_apart=is_apart)
 
     chosen = [time_on(choice, problem) for problem in SIZES]
