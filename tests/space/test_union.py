@@ -149,6 +149,7 @@ def test_parameters_have_the_values_of_all_members() -> None:
         "y": (10, 20),
     }
     assert (UNION.families, UNION.family) == (("a", "b"), "a, b")
+    assert UNION.of_family("b") == (OTHER,)
     assert members_of(UNION) == (EVEN, LOW, HIGH, OTHER)
     assert members_of(EVEN) == (EVEN,)
 
