@@ -60,12 +60,15 @@ def test_a_write_around_it_is_seen(device: Device, place: int) -> None:
     scratch = Scratch(device)
     scratch.of(101)
     assert scratch.guards_untouched()
+    assert scratch.untouched()
     whole = np.full(GUARD_BYTES + 104 + GUARD_BYTES, 0xFF, np.uint8)
+    assert scratch._buffer.size == whole.nbytes
     whole[place] = 0
 
     device.write(scratch._buffer, whole)
 
     assert not scratch.guards_untouched()
+    assert not scratch.untouched()
 
 
 def test_a_write_inside_is_none_around(device: Device) -> None:
