@@ -29,6 +29,8 @@ def test_names_are_separated_by_commas_or_given_one_by_one(tmp_path: Path) -> No
     assert split_names(odd) == (str(odd),)
     with pytest.raises(UsageError, match="a name is empty in 'direct,'"):
         split_names("direct,")
+    with pytest.raises(UsageError, match="a name is empty in ''"):
+        split_names([])
 
 
 @pytest.mark.parametrize("name", ["mma-nvidia", "spaces/mma-nvidia.yaml"])
@@ -50,8 +52,9 @@ def test_a_file_of_that_name_goes_first(tmp_path: Path, monkeypatch: pytest.Monk
 def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
     with pytest.raises(UsageError, match=r"unknown space 'mma' \(.*known: auto, direct, "):
         find_space("mma")
-    # reading it reports what is wrong
-    assert find_space("some/where.yaml") == Path("some/where.yaml")
+    # reading them reports what is wrong
+    for path in (Path("some/mma-nvidia.yaml"), Path("mma-nvidia.yaml")):
+        assert find_space(str(path)) == path
 
 
 @pytest.mark.parametrize("kind", sorted(AUTO_SPACES))
