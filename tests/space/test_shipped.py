@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from mltune.errors import UsageError
-from mltune.problem import Precision, gemm
+from mltune.problem import Precision, gemm, parse_problem_type
 from mltune.space.load import load_space
 from mltune.space.names import outside_names
-from mltune.space.shipped import AUTO_SPACES, find_space, split_names
+from mltune.space.shipped import AUTO_SPACES, find_space, label_of, split_names
 from tests import devices
 from tests.spaces import SHIPPED, each_of
 
@@ -39,7 +39,9 @@ def test_a_space_that_ships_is_found_from_anywhere(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    assert load_space(find_space(name)).name == "mma-nvidia"
+    path = find_space(name)
+    assert load_space(path).name == "mma-nvidia"
+    assert label_of(name, path) == "mma-nvidia.yaml"
 
 
 def test_a_file_of_that_name_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,6 +49,8 @@ def test_a_file_of_that_name_goes_first(tmp_path: Path, monkeypatch: pytest.Monk
     Path("direct").write_text("")
 
     assert find_space("direct") == Path("direct")
+    path = str(tmp_path / "direct")
+    assert label_of(path, find_space(path)) == path
 
 
 def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
@@ -55,6 +59,21 @@ def test_an_unknown_name_is_told_with_those_that_there_are() -> None:
     # reading them reports what is wrong
     for path in (Path("some/mma-nvidia.yaml"), Path("mma-nvidia.yaml")):
         assert find_space(str(path)) == path
+
+
+@pytest.mark.parametrize(
+    ("problem", "values"),
+    [
+        ("hgemm_nn", (4, 2, 1, 0, 0, 2)),
+        ("zgemm_nn", (16, 16, 2, 0, 0, 16)),
+        ("sgemm_nn_bf16_relu", (4, 4, 1, 1, 1, 2)),
+    ],
+)
+def test_rules_may_use_the_sizes_of_elements(problem: str, values: tuple[int, ...]) -> None:
+    found = outside_names(SMALL, parse_problem_type(problem))
+
+    names = ("bytes", "stored_bytes", "parts", "epilogue", "rounds", "multiplied_bytes")
+    assert tuple(found[name] for name in names) == values
 
 
 @pytest.mark.parametrize("kind", sorted(AUTO_SPACES))
