@@ -3,6 +3,7 @@
 import gzip
 import io
 import random
+import re
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -184,6 +185,8 @@ def test_a_large_file_may_unpack_to_many_times_its_size(tmp_path: Path) -> None:
     data, damage = read_packed(tmp_path / "large")
 
     assert (data == part * 20, damage) == (True, "")
+    (tmp_path / "small").write_bytes(gzip.compress(bytes(10 * 2**20)))
+    assert read_packed(tmp_path / "small") == (bytes(10 * 2**20), "")
 
 
 def test_a_file_of_many_members_is_read_in_one_go(tmp_path: Path) -> None:
@@ -208,3 +211,9 @@ def test_what_is_cut_off_or_padded_is_still_read_as_far_as_it_goes(tmp_path: Pat
     data, damage = read_packed(tmp_path / "cut")
     assert data.startswith(b"first ")
     assert damage == "cut off within its gzip data, the rest is left out"
+    first, second = gzip.compress(b"first "), bytearray(gzip.compress(b"second"))
+    second[-8] ^= 1  # its checksum
+    (tmp_path / "damaged").write_bytes(first + second)
+    data, damage = read_packed(tmp_path / "damaged")
+    assert data == b"first "
+    assert re.fullmatch(r"damaged gzip data \(.*\), the rest is left out", damage)
