@@ -14,7 +14,7 @@ from mltune.space.constraint import Constraint, Derived
 from mltune.space.domain import IntDomain
 from mltune.space.names import OUTSIDE_NAMES
 from mltune.space.parameter import Parameter
-from mltune.space.space import Space, check_default, write_out
+from mltune.space.space import Space, write_out
 from mltune.space.union import family_parameter
 from mltune.space.yaml_document import Item, parse_document
 from mltune.unknown import unknown
@@ -113,7 +113,7 @@ def parse_space(text: str, name: str) -> SpaceFile:
     )
     if not loaded.parameters:
         raise UsageError(f"{entries['parameters'].where}: 'parameters' must not be empty")
-    check_default(loaded.parameters, dict(loaded.default), name)
+    _check_default(loaded, name)
     write_out(loaded.parameters, loaded.derived, loaded.constraints, ANY_LIMITS)
     return loaded
 
@@ -129,6 +129,19 @@ def _named(entries: Mapping[str, Item], key: str, kind: str) -> list[tuple[str, 
                 f"{item.where}: {kind} '{name}': a name is made of letters, digits and '_'"
             )
     return named
+
+
+def _check_default(loaded: SpaceFile, where: str) -> None:
+    """Refuse a default with a name or a value that the parameters do not have."""
+    known = {parameter.name: parameter for parameter in loaded.parameters}
+    for name, value in loaded.default:
+        if name not in known:
+            raise UsageError(f"{where}: default: {unknown('parameter', name, known)}")
+        if value not in known[name].values:
+            raise UsageError(
+                f"{where}: default: parameter '{name}' cannot be {value!r} "
+                f"(allowed: {known[name].listing})"
+            )
 
 
 def _formula(name: str, item: Item, kind: str) -> str:

@@ -30,7 +30,6 @@ from mltune.space.feasible import FeasiblePoints
 from mltune.space.parameter import Parameter
 from mltune.space.parser import RESERVED
 from mltune.space.ranks import Ranks
-from mltune.unknown import unknown
 
 _NEAR_DEFAULT = 64  # the width of the search for a config close to the default
 
@@ -52,8 +51,7 @@ class Space:
         default: the config nearest to these values; None if there are none.
 
     Raises:
-        UsageError: when a rule is wrong, no config satisfies all constraints, or the default has a
-            value that its parameter does not take.
+        UsageError: when a rule is wrong, or no config satisfies all constraints.
     """
 
     def __init__(
@@ -166,7 +164,6 @@ class Space:
     def _near_default(self, values: Mapping[str, Value]) -> Config:
         """Return the named config if it is in the space, else one close to it."""
         wanted = {one.name: values.get(one.name, one.values[0]) for one in self.parameters}
-        check_default(self.parameters, values, f"space '{self.name}'")
         config = Config.of(wanted)
         return config if config in self else self.near(wanted, _NEAR_DEFAULT)[0]
 
@@ -221,25 +218,6 @@ def _size_without(
         broken = Operation("not", (chain("and", against),))
         size += _size_without(left, [*conditions, broken], rest)
     return size
-
-
-def check_default(
-    parameters: Sequence[Parameter], values: Mapping[str, Value], where: str
-) -> None:
-    """Refuse a default with a name or a value that the parameters do not have.
-
-    Raises:
-        UsageError: with the first of them.
-    """
-    known = {parameter.name: parameter for parameter in parameters}
-    for name, value in values.items():
-        if name not in known:
-            raise UsageError(f"{where}: default: {unknown('parameter', name, known)}")
-        if value not in known[name].values:
-            raise UsageError(
-                f"{where}: default: parameter '{name}' cannot be {value!r} "
-                f"(allowed: {known[name].listing})"
-            )
 
 
 def write_out(
