@@ -231,8 +231,6 @@ def write_out(
     Raises:
         UsageError: when a name is taken or unknown, or a rule is wrong.
     """
-    if not parameters:
-        raise UsageError("space: needs at least one parameter")
     owners = dict.fromkeys(RESERVED, "an operator")
     owners |= dict.fromkeys(limits, "a limit of the device")
     scope: dict[str, Domain] = dict(limits)
