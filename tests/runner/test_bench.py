@@ -12,7 +12,8 @@ from mltune.kernel import Kernel
 from mltune.measurement import Status
 from mltune.problem import Precision, Problem, gemm, gemm_problem
 from mltune.runner import bench as bench_module
-from mltune.runner.bench import Bench
+from mltune.runner.bench import Bench, DeviceSickError
+from mltune.runner.known_good import known_good_kernel
 from mltune.runner.messages import Request
 from mltune.runner.preparation import Prepared, prepare
 from mltune.runner.timing import SamplingPlan
@@ -97,6 +98,19 @@ def test_the_checked_launch_of_a_gpu_whose_clock_may_be_low_does_not_decide_a_ra
         assert bench.measure(request).status is Status.OK
 
     assert found == counted
+
+
+def test_a_device_that_computes_wrong_is_not_used(
+    device_spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = open_device(device_spec)
+    Bench(device, lambda stage: None, 1 << 28).prove()
+    kernel, problem = known_good_kernel(device.info)
+    wrong = replace(kernel, source=kernel.source.replace("alpha * sum", "alpha * sum + 1"))
+    monkeypatch.setattr(bench_module, "known_good_kernel", lambda _: (wrong, problem))
+
+    with pytest.raises(DeviceSickError, match=r"^computes a known-good kernel wrong: "):
+        Bench(device, lambda stage: None, 1 << 28).prove()
 
 
 @pytest.mark.parametrize("reason", ["", "Unable to allocate 8 GiB"])
