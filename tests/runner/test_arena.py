@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mltune.device import Device, open_device
+from mltune.device import Device, LaunchError, open_device
 from mltune.runner.arena import Arena, Place
 from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE
 
@@ -94,4 +94,37 @@ def test_margins_are_given_up_where_a_buffer_cannot_be_larger(
 
     assert arena._buffer.size == narrow.max_alloc_bytes
     write(arena, place, -8)
+    assert not arena.untouched()
+
+
+@pytest.mark.parametrize(("most", "size"), [(16, 8), (4, 4)])
+def test_margins_are_narrower_where_there_is_little_memory(
+    device: Device, monkeypatch: pytest.MonkeyPatch, most: int, size: int
+) -> None:
+    allocate = type(device).allocate
+
+    def allocate_little(of: Device, nbytes: int) -> object:
+        if nbytes > most * _MEBIBYTE:
+            raise LaunchError("no memory is left")
+        return allocate(of, nbytes)
+
+    monkeypatch.setattr(type(device), "allocate", allocate_little)
+    arena = Arena(device, margin_bytes=32 * _MEBIBYTE)
+
+    arena.place(object(), _MEBIBYTE)
+
+    assert arena._buffer.size // _MEBIBYTE == size
+    with pytest.raises(LaunchError):
+        arena.place(object(), 17 * _MEBIBYTE)
+
+
+def test_a_write_where_the_tensor_moves_next_is_seen(device: Device) -> None:
+    arena = Arena(device)
+    place = arena.place(object(), 1000)
+    arena.watch()
+    write(arena, place, 4 * GUARD_BYTES)
+    arena._firsts = [place.first_byte + 3 * GUARD_BYTES]
+
+    arena.move(object(), 1000)
+
     assert not arena.untouched()
