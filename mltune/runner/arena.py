@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from mltune.device import Buffer, Device, LaunchError, LimitError
+from mltune.device import Buffer, Device, LaunchError
 from mltune.runner.cache import Cache
 from mltune.runner.data import GUARD_BYTES, PATTERN_BYTE
 
@@ -183,14 +183,11 @@ class Arena:
             margin = max(min(wanted, limit), 0) // GUARD_BYTES * GUARD_BYTES
             try:
                 self._buffer = self._device.allocate(room + margin)
-            except LimitError:
-                raise
+                break
             except LaunchError:
                 if margin == 0:
                     raise
-                continue
-            self._nbytes, self._room = room + margin, room
-            break
+        self._nbytes, self._room = room + margin, room
         self._wipe(0, self._nbytes)
         self._firsts = [self._choose(self._nbytes - room) for _ in range(_PLACES)]
 
