@@ -62,9 +62,12 @@ def test_what_waits_is_stopped_much_later(start: Start) -> None:
 
 
 def test_what_is_kept_from_working_may_go_on(start: Start) -> None:
-    # It answers after twice its limit, but has hardly worked.
-    process = start("import time; time.sleep(1.2); print('{}', flush=True); time.sleep(600)")
+    # It answers after twice its limit, but has hardly worked since its last answer.
+    answer = "print('{}', flush=True); time.sleep"
+    work = "while time.process_time() < 0.7: pass"
+    process = start(f"import time\n{work}\n{answer}(1.2); {answer}(600)")
 
+    assert process.receive(30) == {}
     assert process.receive(0.6, is_work=True) == {}
 
 
