@@ -123,9 +123,10 @@ def sample(
     far_slower = math.inf if plan.give_up_above is None else _FAR_SLOWER * plan.give_up_above
     if min(checked_seconds, first) > max(far_slower, LONG_SECONDS):
         return (first,)
-    if sequences is not None and not plan.cold and first < LONG_SECONDS:
+    pace = min(first, checked_seconds or first)  # one of the two launches may be disturbed
+    if sequences is not None and not plan.cold and pace < LONG_SECONDS:
         limit = math.inf if plan.give_up_above is None else plan.give_up_above
-        sampler = Sequences(sequences, launch, launch_checked, first, _HOPELESS * limit)
+        sampler = Sequences(sequences, launch, launch_checked, pace, _HOPELESS * limit)
     else:
         alone.warm_up(plan.samples, seconds_left, short_seconds)
 

@@ -105,6 +105,14 @@ def test_long_kernels_and_those_with_cold_caches_are_timed_alone(
     assert not gpu.batches
 
 
+def test_a_short_kernel_is_timed_in_sequences_though_one_launch_was_disturbed() -> None:
+    gpu = FakeGpu(lambda number: 2e-3 if number == 0 else 8e-6)
+
+    sample(gpu.launch, PLAN, checked_seconds=1e-5, sequences=gpu.clock())
+
+    assert gpu.batches[-7:] == [10] * 7
+
+
 def test_the_first_sequences_of_a_kernel_do_not_count_until_they_are_steady() -> None:
     gpu = FakeGpu(lambda number: 5e-6 * 1.05 ** max(0, 40 - number))
 
