@@ -120,12 +120,11 @@ def sample(
     )
     sampler: _Sampler = alone
     first = alone.first(plan.samples, seconds_left)
-    far_slower = math.inf if plan.give_up_above is None else _FAR_SLOWER * plan.give_up_above
-    if min(checked_seconds, first) > max(far_slower, LONG_SECONDS):
+    limit = math.inf if plan.give_up_above is None else plan.give_up_above
+    if min(checked_seconds, first) > max(_FAR_SLOWER * limit, LONG_SECONDS):
         return (first,)
     pace = min(first, checked_seconds or first)  # one of the two launches may be disturbed
     if sequences is not None and not plan.cold and pace < LONG_SECONDS:
-        limit = math.inf if plan.give_up_above is None else plan.give_up_above
         sampler = Sequences(sequences, launch, launch_checked, pace, _HOPELESS * limit)
     else:
         alone.warm_up(plan.samples, seconds_left, short_seconds)
@@ -139,7 +138,7 @@ def sample(
     if plan.give_up_above is not None:
         is_all = plan.samples <= RACING_SAMPLES and launch_checked is not None
         seconds = take(min(RACING_SAMPLES, plan.samples), is_checked=is_all)
-        if min(seconds) > plan.give_up_above:
+        if min(seconds) > limit:
             return tuple(seconds)
     # Neither the race's first samples nor additional ones are checked, as no kernel can tell which
     # these are.

@@ -20,6 +20,16 @@ from mltune.runner.timing import SamplingPlan
 from mltune.runner.workspace import Workspace
 
 
+def request_of(kernel: Kernel, m: int) -> Request:
+    return Request(
+        problem=gemm_problem(gemm(Precision.SINGLE), m, 36, 24),
+        kernel=kernel,
+        plan=SamplingPlan(samples=3),
+        seed=3,
+        run_seconds=30,
+    )
+
+
 @pytest.mark.parametrize(
     ("kind", "share", "watched"),
     [
@@ -48,14 +58,7 @@ def test_a_kernels_first_measurement_and_the_leaders_rounds_are_always_watched(
         return launched(workspace, program)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Workspace, "launch_checked", launch_checked)
-    request = Request(
-        problem=gemm_problem(gemm(Precision.SINGLE), 40, 36, 24),
-        kernel=naive_kernel(),
-        plan=SamplingPlan(samples=3),
-        seed=3,
-        run_seconds=30,
-        check=False,
-    )
+    request = replace(request_of(naive_kernel(), 40), check=False)
 
     found = []
     for each in (request, request, replace(request, check=True)):
@@ -86,13 +89,7 @@ def test_the_checked_launch_of_a_gpu_whose_clock_may_be_low_does_not_decide_a_ra
         return (1.0,)
 
     monkeypatch.setattr(bench_module, "sample", sample)
-    request = Request(
-        problem=gemm_problem(gemm(Precision.SINGLE), 40, 36, 24),
-        kernel=naive_kernel(),
-        plan=SamplingPlan(samples=3),
-        seed=3,
-        run_seconds=30,
-    )
+    request = request_of(naive_kernel(), 40)
 
     for _ in range(2):
         assert bench.measure(request).status is Status.OK
@@ -123,12 +120,9 @@ def test_a_problem_that_the_host_has_no_room_for_is_an_answer(
         return prepare(device, problem, seed)
 
     bench = Bench(open_device(device_spec), lambda stage: None, 1 << 28, prepare=prepare_small)
-    large = gemm_problem(gemm(Precision.SINGLE), 101, 36, 24)
-    request = Request(
-        problem=large, kernel=naive_kernel(), plan=SamplingPlan(samples=1), seed=3, run_seconds=30
-    )
+    request = request_of(naive_kernel(), 101)
 
-    bench.expect(large, 3)
+    bench.expect(request.problem, 3)
     outcome = bench.measure(request)
 
     assert (outcome.status, outcome.retire) == (Status.LAUNCH_ERROR, True)
